@@ -1,0 +1,560 @@
+"""Derivatives: jvp, vjp, grad, value_and_grad, linearize, linear_transpose, jacobians, hessian."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name
+from pullback.core import dtypes, errors, tree
+from pullback.core.array import ConcreteArray
+from pullback.core.primitive import TABLE
+from pullback.core.trace import type_of
+from pullback.core.types import ArrayType, Zero
+from pullback.core.values import value
+from pullback.core.vector import instantiate
+from pullback.interpret import jvp as forward
+from pullback.interpret.evaluate import evaluate
+from pullback.interpret.linearize import linearize as linearize_flat
+from pullback.interpret.stage import stage
+from pullback.interpret.transpose import backward
+from pullback.interpret.vmap import vmap as batch_flat
+
+__all__ = ["grad", "hessian", "jacfwd", "jacobian", "jacrev", "jvp", "linear_transpose", "linearize",
+           "value_and_grad", "vjp"]
+
+
+def _zeros(t: ArrayType) -> Any:
+    """The zero tangent or cotangent that users see: an array, or float0 zeros for integers."""
+    tangent = t.tangent()
+    if tangent.dtype == dtypes.float0:
+        return np.zeros(tangent.shape, dtypes.float0)
+    return instantiate(Zero(t))
+
+
+def _given(tangent: Any, t: ArrayType) -> Any:
+    """A user's tangent or cotangent for a value of type `t`, as rules take it."""
+    return Zero(t.tangent()) if t.tangent().dtype == dtypes.float0 else tangent
+
+
+def _materialize(tangents: Sequence[Any], types: Sequence[ArrayType]) -> list[Any]:
+    return [_zeros(t) if isinstance(dot, Zero) or dot is None else dot
+            for dot, t in zip(tangents, types, strict=True)]
+
+
+def _check_vector(given: Any, required: ArrayType, what: str, of: str, op: str) -> Any:
+    """Checks a tangent or cotangent against the value it belongs to; returns it as a value."""
+    wanted = required.tangent()
+    if getattr(given, "dtype", None) == dtypes.float0:
+        shape, dtype = given.shape, dtypes.float0
+    else:
+        given = value(given)
+        t = type_of(given)
+        shape, dtype = t.shape, t.dtype
+        if t.weak and not shape and dtypes.is_inexact(wanted.dtype) and dtype != wanted.dtype \
+                and not (dtypes.is_complex(dtype) and not dtypes.is_complex(wanted.dtype)):
+            given = ConcreteArray(ArrayType((), wanted.dtype), np.asarray(given, wanted.dtype)) \
+                if not hasattr(given, "type") else given
+            dtype = type_of(given).dtype
+    if shape != wanted.shape or dtype != wanted.dtype:
+        got = ArrayType(shape, dtype)
+        hint = "use float0 zeros (np.zeros(shape, dtypes.float0)) for integers" \
+            if wanted.dtype == dtypes.float0 else f"pass an array like jnp.ones({wanted.shape}, {wanted.dtype})"
+        raise errors.value_error(f"the {what} is {got}, {wanted} is required: the shape and the tangent dtype of "
+                                 f"{of}", op=op, fix=hint)
+    return given
+
+
+def _vectors(given: Any, in_tree: Any, types: Sequence[ArrayType], like: Any, what: str, of: str, op: str
+             ) -> list[Any]:
+    """A tree of tangents or cotangents, checked leaf by leaf against a tree of types."""
+    leaves, given_tree = tree.flatten(given)
+    if given_tree != in_tree:
+        difference = tree.first_difference(given, tree.unflatten(in_tree, like))
+        raise errors.make(
+            TypeError if what == "tangent" else ValueError,
+            f"the {what} has another structure than {of}: {difference or (given_tree, in_tree)}", op=op,
+            fix=f"pass a {what} with the structure of {of}: {in_tree}")
+    names = tree.leaf_names(given, what)
+    return [_check_vector(leaf, t, name if len(leaves) > 1 else what, of, op)
+            for leaf, t, name in zip(leaves, types, names, strict=True)]
+
+
+def _aux(function: FlatFunction, leaves: Sequence[Any]) -> Any:
+    return tree.unflatten(function.aux_tree, leaves)
+
+
+def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+    """The value of a function and its derivative along a direction (forward mode).
+
+    Args:
+      fun: a function of arrays or pytrees of arrays.
+      primals: tuple of its arguments.
+      tangents: tuple of directions, each with the structure, shapes and dtypes of its primal (float0
+        for integers).
+      has_aux: whether `fun` returns (output, aux); aux is passed through.
+
+    Returns:
+      (output, tangent of the output), and aux with has_aux.
+
+    Raises:
+      TypeError: the tangents do not match the primals.
+
+    Example:
+      >>> y, y_dot = jvp(jnp.sin, (0.0,), (1.0,))
+    """
+    check_callable(fun, "jvp")
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, (tuple, list)):
+            raise errors.type_error(f"{name} is a {type(given).__name__}, a tuple or list is required", op="jvp",
+                                    fix=f"pass {name} as a tuple, one entry per argument: ({name[:-1]},)")
+    leaves, in_tree = flatten_args(tuple(primals), names=lambda: argument_names(fun, primals))
+    types = [type_of(leaf) for leaf in leaves]
+    try:
+        dots = _vectors(tuple(tangents), in_tree, types, leaves, "tangent", "the primals", "jvp")
+    except ValueError as error:
+        raise TypeError(str(error)) from None
+    flat = FlatFunction(fun, in_tree, has_aux=has_aux, op="jvp")
+    outputs, out_dots = forward.jvp(flat, leaves, [_given(dot, t) for dot, t in zip(dots, types, strict=True)])
+    out_dots = _materialize(out_dots[: flat.count], [type_of(o) for o in outputs[: flat.count]])
+    result = tree.unflatten(flat.out_tree, outputs[: flat.count]), tree.unflatten(flat.out_tree, out_dots)
+    return (*result, _aux(flat, outputs[flat.count:])) if has_aux else result
+
+
+class Pullback:
+    """Carries a cotangent of a function's output back to its arguments; made by `vjp`, callable again and again.
+
+    It is a pytree whose leaves are the residuals, so it may be returned from a jitted function.
+    """
+
+    def __init__(self, residuals: Sequence[Any], static: tuple[Any, ...]) -> None:
+        self.residuals = list(residuals)
+        self.static = static
+
+    def __call__(self, cotangent: Any) -> Any:
+        """The cotangents of the arguments, one per argument.
+
+        Args:
+          cotangent: with the structure, shapes and dtypes of the output.
+
+        Raises:
+          ValueError: it has another structure, shape or dtype.
+        """
+        program, mask, outputs, in_types, in_tree, out_types, out_tree, unpack = self.static
+        cts = _vectors(cotangent, out_tree, out_types, out_types, "cotangent", "the function's output",
+                       "pullback from vjp")
+        known = [_given(ct, t) for ct, t, flag in zip(cts, out_types, outputs, strict=True) if flag]
+        linear = (False,) * len(self.residuals) + (True,) * sum(mask)
+        results = iter(backward(program, linear, self.residuals, known))
+        leaves = [next(results) if flag else Zero(t.tangent()) for flag, t in zip(mask, in_types, strict=True)]
+        args = tree.unflatten(in_tree, _materialize(leaves, in_types))
+        return args[0] if unpack else args
+
+    def __repr__(self) -> str:
+        return f"<pullback: {self.static[6]} -> {self.static[4]}, {len(self.residuals)} residuals>"
+
+
+tree.register_pytree_node(Pullback, lambda p: (p.residuals, p.static), lambda static, leaves: Pullback(leaves, static))
+
+
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()) -> Any:
+    """The value of a function and its pullback (reverse mode).
+
+    Args:
+      fun: a function of arrays or pytrees of arrays.
+      *primals: its arguments.
+      has_aux: whether `fun` returns (output, aux); aux is passed through.
+
+    Returns:
+      (output, pullback), and aux with has_aux. `pullback(cotangent)` takes a cotangent with the structure of
+      the output and returns a tuple with one cotangent per argument: c^T J.
+
+    Raises:
+      TypeError: an argument or output is no array.
+
+    Example:
+      >>> y, pullback = vjp(jnp.sin, 0.0)
+      >>> (x_ct,) = pullback(1.0)
+    """
+    check_callable(fun, "vjp")
+    if reduce_axes:
+        raise errors.make(NotImplementedError, "reduce_axes is not supported", op="vjp",
+                          fix="sum the cotangents with lax.psum")
+    return _vjp(fun, primals, has_aux, "vjp", False)
+
+
+def _vjp(fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool, op: str, unpack: bool) -> Any:
+    leaves, in_tree = flatten_args(tuple(primals), names=lambda: argument_names(fun, primals))
+    flat = FlatFunction(fun, in_tree, has_aux=has_aux, op=op)
+    outputs, linearized = linearize_flat(flat, leaves)
+    count = flat.count
+    program = linearized.program
+    if any(linearized.outputs[count:]):  # tangents of aux are not wanted
+        program = _first_outputs(program, sum(linearized.outputs[:count]))
+    out_types = tuple(type_of(o) for o in outputs[:count])
+    static = (program, linearized.inputs, linearized.outputs[:count], tuple(type_of(x) for x in leaves), in_tree,
+              out_types, flat.out_tree, unpack)
+    result = tree.unflatten(flat.out_tree, outputs[:count]), Pullback(linearized.residuals, static)
+    return (*result, _aux(flat, outputs[count:])) if has_aux else result
+
+
+def _first_outputs(program: Any, count: int) -> Any:
+    return type(program)(program.inputs, program.equations, program.outputs[:count], program.name)
+
+
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """The value of a function and its derivative at a point as a linear function.
+
+    Args:
+      fun: a function of arrays or pytrees of arrays.
+      *primals: its arguments.
+      has_aux: whether `fun` returns (output, aux).
+
+    Returns:
+      (output, f_jvp), and aux with has_aux. f_jvp takes tangents of the arguments and returns the tangent
+      of the output; it can be called again and again without evaluating `fun`.
+
+    Example:
+      >>> y, f_jvp = linearize(jnp.sin, 0.0)
+      >>> y_dot = f_jvp(1.0)
+    """
+    check_callable(fun, "linearize")
+    leaves, in_tree = flatten_args(primals, names=lambda: argument_names(fun, primals))
+    types = [type_of(leaf) for leaf in leaves]
+    flat = FlatFunction(fun, in_tree, has_aux=has_aux, op="linearize")
+    outputs, linearized = linearize_flat(flat, leaves)
+    out_types = [type_of(o) for o in outputs[: flat.count]]
+
+    def f_jvp(*tangents: Any) -> Any:
+        dots = _vectors(tangents, in_tree, types, leaves, "tangent", "the primals", "linearize")
+        known = [instantiate(_given(dot, t)) for dot, t, flag in zip(dots, types, linearized.inputs, strict=True)
+                 if flag]
+        results = iter(evaluate(linearized.program, [*linearized.residuals, *known]))
+        out_dots = [next(results) if flag else None for flag in linearized.outputs[: flat.count]]
+        return tree.unflatten(flat.out_tree, _materialize(out_dots, out_types))
+
+    result = tree.unflatten(flat.out_tree, outputs[: flat.count]), f_jvp
+    return (*result, _aux(flat, outputs[flat.count:])) if has_aux else result
+
+
+def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()) -> Callable[[Any], Any]:
+    """The transpose of a function that is linear in its arguments.
+
+    Args:
+      fun: a linear function.
+      *primals: arrays or ShapeDtypeStructs with the shapes and dtypes of its arguments; their numbers are
+        not used.
+
+    Returns:
+      A function from a cotangent of the output to a tuple of cotangents of the arguments.
+
+    Raises:
+      TypeError: `fun` is not linear, or has integer arguments.
+    """
+    check_callable(fun, "linear_transpose")
+    leaves, in_tree = tree.flatten(primals)
+    types = [ArrayType(tuple(x.shape), dtypes.canonicalize(x.dtype)) if hasattr(x, "dtype") else type_of(value(x))
+             for x in leaves]
+    flat = FlatFunction(fun, in_tree, op="linear_transpose")
+    program, captured = stage(flat, types, name=function_name(fun), what="linear_transpose",
+                              input_names=argument_names(fun, primals))
+    out_types = program.output_types
+    for t in (*types, *out_types):
+        if not dtypes.is_inexact(t.dtype):
+            raise errors.type_error(f"linear_transpose needs float or complex arguments and outputs, got {t}",
+                                    op="linear_transpose", fix="close over what is not linear")
+
+    def transposed(cotangent: Any) -> Any:
+        cts = _vectors(cotangent, flat.out_tree, out_types, out_types, "cotangent", "the function's output",
+                       "linear_transpose")
+        results = backward(program, [False] * len(captured) + [True] * len(types), captured, cts)
+        return tree.unflatten(in_tree, _materialize(results, types))
+
+    return transposed
+
+
+def _argnums(argnums: Any, count: int, op: str) -> tuple[int, ...]:
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    if not isinstance(numbers, (tuple, list)) or not all(hasattr(n, "__index__") for n in numbers):
+        raise errors.type_error(f"argnums is {argnums!r}, an int or a tuple of ints is required", op=op)
+    result = []
+    for n in numbers:
+        if not -count <= n < count:
+            raise errors.make(ValueError, f"argnums {n} is out of range: the function was called with "
+                              f"{count} positional argument{'s' * (count != 1)}", op=op,
+                              fix="count positional arguments from 0, and pass what is differentiated by position")
+        result.append(int(n) % count)
+    return tuple(result)
+
+
+def _chosen(fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], numbers: Sequence[int]
+            ) -> Callable[..., Any]:
+    """`fun` as a function of the chosen positional arguments alone."""
+    def partial(*given: Any) -> Any:
+        full = list(args)
+        for n, x in zip(numbers, given, strict=True):
+            full[n] = x
+        return fun(*full, **kwargs)
+    functools.update_wrapper(partial, fun, updated=())
+    return partial
+
+
+def _check_inputs(fun: Any, args: Sequence[Any], numbers: Sequence[int], holomorphic: bool, allow_int: bool,
+                  op: str, forward_mode: bool = False) -> None:
+    for n in numbers:
+        for i, leaf in enumerate(tree.leaves(args[n])):
+            try:
+                t = type_of(value(leaf))
+            except TypeError:
+                continue  # flatten_args names it
+            problem = None
+            if holomorphic and not dtypes.is_complex(t.dtype):
+                problem = (f"a complex dtype with holomorphic=True, but it is {t}",
+                           "pass complex inputs, or drop holomorphic=True")
+            elif not holomorphic and dtypes.is_complex(t.dtype) and forward_mode:
+                problem = (f"a real dtype, but it is {t}", "pass holomorphic=True for a holomorphic function")
+            elif not dtypes.is_inexact(t.dtype) and not allow_int:
+                problem = (f"a float or complex dtype, but it is {t}",
+                           "convert it to float (x.astype(float)), differentiate by another argument "
+                           "(argnums), or pass allow_int=True for float0 zeros" if not forward_mode else
+                           "convert it to float (x.astype(float))")
+            if problem:
+                name = tree.leaf_names(args[n], argument_names(fun, [0] * (n + 1))[n])[i]
+                raise errors.type_error(f"the input {name} requires {problem[0]}", op=op, fix=problem[1])
+
+
+def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
+                   holomorphic: bool = False, allow_int: bool = False, reduce_axes: Sequence[Any] = ()
+                   ) -> Callable[..., Any]:
+    """A function that returns the value of `fun` and its gradient.
+
+    Args:
+      fun: returns a scalar, or (scalar, aux) with has_aux.
+      argnums: the positional arguments to differentiate by: an int, or a tuple of ints.
+      has_aux: whether `fun` returns (scalar, aux).
+      holomorphic: promise that a complex function is holomorphic.
+      allow_int: accept integer arguments; their gradient is float0 zeros.
+
+    Returns:
+      A function with the arguments of `fun`, returning (value, gradient), or ((value, aux), gradient). The
+      gradient has the structure of the argument (a tuple of them for a tuple of argnums).
+
+    Raises:
+      TypeError: the output is no real scalar, or an input is an integer.
+
+    Example:
+      >>> loss, g = value_and_grad(lambda w: jnp.sum(w ** 2))(jnp.ones(3))
+    """
+    check_callable(fun, "value_and_grad")
+    return _value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, "value_and_grad")
+
+
+def _value_and_grad(fun: Callable[..., Any], argnums: Any, has_aux: bool, holomorphic: bool, allow_int: bool,
+                    op: str) -> Callable[..., Any]:
+    @functools.wraps(fun)
+    def value_and_grad_of(*args: Any, **kwargs: Any) -> Any:
+        numbers = _argnums(argnums, len(args), op)
+        _check_inputs(fun, args, numbers, holomorphic, allow_int, op)
+        chosen = _chosen(fun, args, kwargs, numbers)
+        result = _vjp(chosen, [args[n] for n in numbers], has_aux, op, False)
+        output, pullback = result[0], result[1]
+        _check_scalar(fun, output, holomorphic, op)
+        t = type_of(output)
+        gradients = pullback(np.dtype(t.dtype).type(1))
+        gradient = gradients[0] if isinstance(argnums, int) else tuple(gradients)
+        return ((output, result[2]) if has_aux else output), gradient
+
+    return value_and_grad_of
+
+
+def _check_scalar(fun: Any, output: Any, holomorphic: bool, op: str) -> None:
+    name = function_name(fun)
+    leaves, out_tree = tree.flatten(output)
+    if len(leaves) != 1 or not hasattr(output, "dtype") and not isinstance(output, (int, float, complex)):
+        raise errors.type_error(f"{name} must return a scalar, but returned a pytree {out_tree}", op=op,
+                                fix="return one number; other results go through has_aux=True")
+    t = type_of(output)
+    if t.shape:
+        raise errors.type_error(f"gradients need a function that returns a scalar, but {name} returned {t} of shape "
+                                f"{t.shape}", op=op,
+                                fix="reduce it (jnp.sum, jnp.mean), or use vjp with a cotangent, or jacrev")
+    if holomorphic and not dtypes.is_complex(t.dtype):
+        raise errors.type_error(f"with holomorphic=True {name} must return a complex scalar, but returned {t}", op=op,
+                                fix="drop holomorphic=True")
+    if not holomorphic and dtypes.is_complex(t.dtype):
+        raise errors.type_error(f"gradients need a function that returns a real scalar, but {name} returned {t}",
+                                op=op, fix="take the real part or the absolute value, pass holomorphic=True for a "
+                                           "holomorphic function, or use vjp")
+    if not dtypes.is_inexact(t.dtype):
+        raise errors.type_error(f"gradients need a function that returns a float scalar, but {name} returned {t}",
+                                op=op, fix="convert the output to float, or check that the function does not round "
+                                           "or compare")
+
+
+def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
+         holomorphic: bool = False, allow_int: bool = False, reduce_axes: Sequence[Any] = ()) -> Callable[..., Any]:
+    """A function that returns the gradient of `fun`.
+
+    Args and errors as of value_and_grad.
+
+    Returns:
+      A function with the arguments of `fun`, returning the gradient, or (gradient, aux) with has_aux.
+
+    Example:
+      >>> grad(jnp.tanh)(0.0)
+    """
+    check_callable(fun, "grad")
+    with_value = _value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, "grad")
+
+    @functools.wraps(fun)
+    def grad_of(*args: Any, **kwargs: Any) -> Any:
+        output, gradient = with_value(*args, **kwargs)
+        return (gradient, output[1]) if has_aux else gradient
+
+    return grad_of
+
+
+def _basis(types: Sequence[ArrayType]) -> list[list[Any]]:
+    """The standard basis of the space of `types`, per type an array [dimension, *shape]."""
+    total = sum(t.size for t in types)
+    start = 0
+    result = []
+    for t in types:
+        block = np.zeros((total, t.size), t.dtype)
+        block[start:start + t.size] = np.eye(t.size, dtype=t.dtype)
+        start += t.size
+        result.append(ConcreteArray(ArrayType((total, *t.shape), t.dtype), block.reshape(total, *t.shape)))
+    return result
+
+
+def _split_rows(x: Any, types: Sequence[ArrayType], last: bool) -> list[Any]:
+    """The rows of x: [dimension, *shape] cut into blocks per type: [*type.shape, *shape], or axes last."""
+    t = type_of(x)
+    rest = t.shape[1:]
+    start, result = 0, []
+    for part in types:
+        block = TABLE["slice"](x, start=(start, *[0] * len(rest)), limit=(start + part.size, *rest),
+                               strides=(1,) * t.ndim)
+        block = TABLE["reshape"](block, shape=(*part.shape, *rest))
+        if last and part.shape:
+            n, m = part.ndim, len(rest)
+            block = TABLE["transpose"](block, perm=(*range(n, n + m), *range(n)))
+        result.append(block)
+        start += part.size
+    return result
+
+
+def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
+           holomorphic: bool = False) -> Callable[..., Any]:
+    """A function that returns the Jacobian of `fun`, by forward mode: one pass per input element.
+
+    Args and errors as of value_and_grad; the output may have any structure.
+
+    Returns:
+      A function returning a tree of outputs, each holding a tree of inputs, with leaves
+      [*output.shape, *input.shape].
+    """
+    check_callable(fun, "jacfwd")
+
+    @functools.wraps(fun)
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        numbers = _argnums(argnums, len(args), "jacfwd")
+        _check_inputs(fun, args, numbers, holomorphic, False, "jacfwd", True)
+        chosen = _chosen(fun, args, kwargs, numbers)
+        primals = args[numbers[0]] if isinstance(argnums, int) else tuple(args[n] for n in numbers)
+        in_tree = tree.structure(primals)
+        leaves, args_tree = flatten_args((primals,) if isinstance(argnums, int) else primals)
+        flat = FlatFunction(chosen, args_tree, has_aux=has_aux, op="jacfwd")
+        types = [type_of(leaf) for leaf in leaves]
+        kept: list[Any] = []
+
+        def push(*tangents: Any) -> list[Any]:
+            outputs, dots = forward.jvp(flat, leaves, tangents)
+            kept[:] = outputs
+            return _materialize(dots[: flat.count], [type_of(o) for o in outputs[: flat.count]])
+
+        basis = _basis(types)
+        size = sum(t.size for t in types)
+        columns, flags = batch_flat(push, size, basis, [True] * len(basis))
+        blocks = []
+        for column, flag, output in zip(columns, flags, kept[: flat.count], strict=True):
+            if getattr(column, "dtype", None) == dtypes.float0 or not flag:
+                column = instantiate(Zero(ArrayType((size, *type_of(output).shape), types[0].dtype)))
+            blocks.append(tree.unflatten(in_tree, _split_rows(column, types, True)))
+        result = tree.unflatten(flat.out_tree, blocks)
+        return (result, _aux(flat, kept[flat.count:])) if has_aux else result
+
+    return jacobian_of
+
+
+def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
+           holomorphic: bool = False, allow_int: bool = False) -> Callable[..., Any]:
+    """A function that returns the Jacobian of `fun`, by reverse mode: one pass per output element.
+
+    Args and errors as of value_and_grad; the output may have any structure.
+
+    Returns:
+      A function returning a tree of outputs, each holding a tree of inputs, with leaves
+      [*output.shape, *input.shape].
+    """
+    check_callable(fun, "jacrev")
+
+    @functools.wraps(fun)
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        numbers = _argnums(argnums, len(args), "jacrev")
+        _check_inputs(fun, args, numbers, holomorphic, allow_int, "jacrev")
+        chosen = _chosen(fun, args, kwargs, numbers)
+        result = _vjp(chosen, [args[n] for n in numbers], has_aux, "jacrev", False)
+        output, pullback = result[0], result[1]
+        out_leaves, out_tree = tree.flatten(output)
+        types = [type_of(o) for o in out_leaves]
+        for t in types:
+            if dtypes.is_complex(t.dtype) and not holomorphic or not dtypes.is_inexact(t.dtype):
+                raise errors.type_error(f"jacrev needs outputs of a float dtype, but "
+                                        f"{function_name(fun)} returned {t}", op="jacrev",
+                                        fix="convert the output to float" if not dtypes.is_inexact(t.dtype) else
+                                            "pass holomorphic=True for a holomorphic function")
+        primals = args[numbers[0]] if isinstance(argnums, int) else tuple(args[n] for n in numbers)
+        in_leaves, in_tree = tree.flatten(primals)
+
+        def pull(*cts: Any) -> list[Any]:
+            gradients = pullback(tree.unflatten(out_tree, cts))
+            return tree.leaves(gradients[0] if isinstance(argnums, int) else gradients)
+
+        size = sum(t.size for t in types)
+        rows, flags = batch_flat(pull, size, _basis(types), [True] * len(types))
+        per_input = []
+        for row, flag, x in zip(rows, flags, in_leaves, strict=True):
+            if not flag:
+                t = type_of(x)
+                if t.tangent().dtype == dtypes.float0:
+                    per_input.append([np.zeros((*o.shape, *t.shape), dtypes.float0) for o in types])
+                    continue
+                row = instantiate(Zero(ArrayType((size, *t.shape), t.dtype)))
+            per_input.append(_split_rows(row, types, False))
+        blocks = [tree.unflatten(in_tree, [blocks[i] for blocks in per_input]) for i in range(len(types))]
+        jacobian_tree = tree.unflatten(out_tree, blocks)
+        return (jacobian_tree, result[2]) if has_aux else jacobian_tree
+
+    return jacobian_of
+
+
+jacobian = jacrev
+
+
+def hessian(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
+            holomorphic: bool = False) -> Callable[..., Any]:
+    """A function that returns the Hessian of `fun`: forward mode over reverse mode.
+
+    Args and errors as of value_and_grad; the output may have any structure.
+
+    Returns:
+      A function returning a tree of outputs of trees of inputs of trees of inputs, with leaves
+      [*output.shape, *input.shape, *input.shape].
+    """
+    check_callable(fun, "hessian")
+    return jacfwd(jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic), argnums, has_aux=has_aux,
+                  holomorphic=holomorphic)

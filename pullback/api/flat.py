@@ -1,0 +1,119 @@
+"""From functions of pytrees to flat functions of values, and back."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pullback.core import errors, tree
+from pullback.core.array import Array
+from pullback.core.values import value
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    return getattr(function, "__name__", None) or type(function).__name__
+
+
+def check_callable(function: Any, op: str) -> None:
+    if not callable(function):
+        raise errors.type_error(f"got {function!r:.60}, a function is required", op=op,
+                                fix=f"{op} takes the function itself, not its result")
+
+
+def argument_names(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any] | None = None
+                   ) -> list[str]:
+    """A name for each leaf of the arguments: 'params["w"]', 'x'."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    names: list[str] = []
+    for i, arg in enumerate(args):
+        label = f"argument {i}"
+        if i < len(parameters) and parameters[i].kind is not inspect.Parameter.VAR_POSITIONAL:
+            label = parameters[i].name
+        elif parameters and parameters[-1].kind is inspect.Parameter.VAR_POSITIONAL:
+            label = f"{parameters[-1].name}[{i - len(parameters) + 1}]"
+        names += tree.leaf_names(arg, label)
+    for key in sorted(kwargs or {}):
+        names += tree.leaf_names((kwargs or {})[key], key)
+    return names
+
+
+def leaf_value(leaf: Any, what: str) -> Any:
+    """A leaf as an Array or scalar; the error names where it stands."""
+    if isinstance(leaf, Array) or type(leaf) in (float, int, complex, bool):
+        return leaf
+    try:
+        return value(leaf)
+    except TypeError:
+        raise errors.type_error(
+            f"{what} is {leaf!r:.60} of type {type(leaf).__name__}, an array or a number is required",
+            op="", fix="pass arrays; what is not an array belongs in a closure, functools.partial, or "
+                       "static_argnums of jit") from None
+
+
+def flatten_args(args: Any, what: str = "argument", names: Callable[[], list[str]] | None = None
+                 ) -> tuple[list[Any], Any]:
+    """The leaves of the arguments as values, and their tree."""
+    leaves, treedef = tree.flatten(args)
+    for i, leaf in enumerate(leaves):
+        if not isinstance(leaf, Array):
+            label = names()[i] if names and not isinstance(leaf, (int, float, complex)) else what
+            leaves[i] = leaf_value(leaf, f"{what} {label}" if label != what else what)
+    return leaves, treedef
+
+
+class FlatFunction:
+    """A function of pytrees as one of flat values; after a call, `out_tree` and `aux` are known.
+
+    With `has_aux` the function returns (output, aux); the leaves of aux come last among the outputs.
+    """
+
+    def __init__(self, function: Callable[..., Any], in_tree: Any, *, keywords: bool = False,
+                 has_aux: bool = False, op: str = "") -> None:
+        self.function = function
+        self.in_tree = in_tree
+        self.keywords = keywords
+        self.has_aux = has_aux
+        self.op = op
+        self.out_tree: Any = None
+        self.aux_tree: Any = None
+        self.count = 0
+
+    def __call__(self, *leaves: Any) -> list[Any]:
+        args = tree.unflatten(self.in_tree, leaves)
+        result = self.function(*args[0], **args[1]) if self.keywords else self.function(*args)
+        aux: list[Any] = []
+        if self.has_aux:
+            if not isinstance(result, (tuple, list)) or len(result) != 2:
+                raise errors.type_error(
+                    f"with has_aux=True the function returned {_describe(result)}, a pair (output, aux) is required",
+                    op=self.op, fix="return (output, aux), or drop has_aux")
+            result, extra = result
+            aux, self.aux_tree = self.outputs(extra, "auxiliary output")
+        leaves_out, self.out_tree = self.outputs(result, "output")
+        self.count = len(leaves_out)
+        return leaves_out + aux
+
+    def outputs(self, result: Any, what: str) -> tuple[list[Any], Any]:
+        leaves, out_tree = tree.flatten(result)
+        for i, leaf in enumerate(leaves):
+            if not isinstance(leaf, Array):
+                try:
+                    leaves[i] = value(leaf)
+                except TypeError:
+                    path = tree.leaf_names(result, what)[i]
+                    raise errors.type_error(
+                        f"{function_name(self.function)} returned a {type(leaf).__name__} at {path}, an array or "
+                        "a number is required", op=self.op,
+                        fix="return arrays only; other results can be returned outside the transformed function"
+                    ) from None
+        return leaves, out_tree
+
+
+def _describe(result: Any) -> str:
+    if isinstance(result, Array):
+        return str(result.type)
+    return f"a {type(result).__name__}"

@@ -1,0 +1,113 @@
+"""Looking at functions without running them: eval_shape, make_jaxpr, named_scope."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name
+from pullback.api.stages import ClosedProgram, struct_of
+from pullback.core import dtypes, errors, source, trace, tree
+from pullback.core.array import Array
+from pullback.core.trace import type_of
+from pullback.core.types import ArrayType
+from pullback.interpret.stage import stage
+
+__all__ = ["ensure_compile_time_eval", "eval_shape", "make_jaxpr", "named_call", "named_scope"]
+
+
+def _type_of_argument(leaf: Any) -> ArrayType:
+    if not isinstance(leaf, Array) and hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
+        return ArrayType(tuple(leaf.shape), dtypes.canonicalize(leaf.dtype), bool(getattr(leaf, "weak_type", False)))
+    return type_of(flatten_args(leaf)[0][0])
+
+
+def _staged(fun: Callable[..., Any], args: Any, kwargs: Any, what: str) -> tuple[Any, list[Any], FlatFunction]:
+    check_callable(fun, what)
+    leaves, in_tree = tree.flatten((args, kwargs))
+    flat = FlatFunction(fun, in_tree, keywords=True, op=what)
+    program, captured = stage(flat, [_type_of_argument(x) for x in leaves], name=function_name(fun), what=what,
+                              input_names=argument_names(fun, args, kwargs))
+    return program, captured, flat
+
+
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The shapes and dtypes of `fun(*args, **kwargs)`, without computing it.
+
+    Args:
+      *args, **kwargs: arrays or ShapeDtypeStructs.
+
+    Returns:
+      The structure of the output, with ShapeDtypeStructs for leaves.
+    """
+    program, _, flat = _staged(fun, args, kwargs, "eval_shape")
+    return tree.unflatten(flat.out_tree, [struct_of(t) for t in program.output_types])
+
+
+def make_jaxpr(fun: Callable[..., Any], static_argnums: Any = (), axis_env: Any = None, return_shape: bool = False,
+               **_: Any) -> Callable[..., Any]:
+    """A function that returns the program of `fun` for its arguments.
+
+    Args:
+      static_argnums: arguments that are Python values, part of the program.
+      axis_env: pairs (name, size) of mapped axes to assume.
+      return_shape: return (program, shapes of the output).
+
+    Example:
+      >>> print(make_jaxpr(jnp.sin)(1.0))
+    """
+    check_callable(fun, "make_jaxpr")
+    static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+
+    @functools.wraps(fun)
+    def program_of(*args: Any, **kwargs: Any) -> Any:
+        dynamic = [arg for i, arg in enumerate(args) if i not in static]
+
+        def with_static(*given: Any, **given_kwargs: Any) -> Any:
+            rest = iter(given)
+            return fun(*(args[i] if i in static else next(rest) for i in range(len(args))), **given_kwargs)
+
+        functools.update_wrapper(with_static, fun)
+        before = trace.state.axes
+        trace.state.axes = {**before, **dict(axis_env or ())}
+        try:
+            program, captured, flat = _staged(with_static if static else fun, dynamic, kwargs, "make_jaxpr")
+        finally:
+            trace.state.axes = before
+        closed = ClosedProgram(program, captured)
+        if return_shape:
+            return closed, tree.unflatten(flat.out_tree, [struct_of(t) for t in program.output_types])
+        return closed
+
+    return program_of
+
+
+@contextmanager
+def named_scope(name: str) -> Iterator[None]:
+    """A context, or decorator, that puts `name` on the operations asked for inside it."""
+    if not isinstance(name, str):
+        raise errors.type_error(f"the name is {name!r}, a string is required", op="named_scope")
+    before = source.state.scope
+    source.state.scope = f"{before}/{name}" if before else name
+    try:
+        yield
+    finally:
+        source.state.scope = before
+
+
+def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+    """`fun` under a named_scope of its own name."""
+    @functools.wraps(fun)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        with named_scope(name or function_name(fun)):
+            return fun(*args, **kwargs)
+    return named
+
+
+@contextmanager
+def ensure_compile_time_eval() -> Iterator[None]:
+    """Inside, operations on known values run at once, also while a function is being traced."""
+    with trace.running(trace.base()):
+        yield

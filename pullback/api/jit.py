@@ -1,0 +1,276 @@
+"""jit: a function staged once per signature, compiled, and called."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pullback.api.flat import FlatFunction, argument_names, check_callable, function_name, leaf_value
+from pullback.api.stages import Lowered, Traced
+from pullback.core import config, errors, trace, tree
+from pullback.core.array import Array, ConcreteArray
+from pullback.core.program import Program
+from pullback.core.trace import Tracer, bind, type_of
+from pullback.interpret.stage import stage
+from pullback.ops.call import call
+from pullback.runtime.eager import check_finite
+from pullback.runtime.executable import Executable, executable
+
+__all__ = ["jit"]
+
+
+class Staged:
+    """What one signature of a jitted function came to."""
+
+    __slots__ = ("captured", "executable", "out_tree", "program")
+
+    def __init__(self, program: Program, captured: list[Any], out_tree: Any) -> None:
+        self.program = program
+        self.captured = captured
+        self.out_tree = out_tree
+        self.executable: Executable | None = None
+
+
+# Signatures of functions, shared by all `jit(f)` of one f, gone with the function.
+_caches: weakref.WeakKeyDictionary[Any, dict[Any, Staged]] = weakref.WeakKeyDictionary()
+
+
+def _cache_of(fun: Any) -> dict[Any, Staged]:
+    try:
+        return _caches.setdefault(fun, {})
+    except TypeError:  # not hashable, or no weak references
+        return {}
+
+
+def _names_and_numbers(fun: Any, nums: Any, names: Any, what: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """argnums and argnames, each completed from the other by the signature."""
+    nums = () if nums is None else (nums,) if isinstance(nums, int) else tuple(nums)
+    names = () if names is None else (names,) if isinstance(names, str) else tuple(names)
+    if not all(isinstance(n, int) for n in nums) or not all(isinstance(n, str) for n in names):
+        raise errors.type_error(f"{what}_argnums is {nums!r} and {what}_argnames {names!r}, ints and names are "
+                                "required", op="jit")
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        return nums, names
+    positional = [p.name for p in parameters
+                  if p.kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)]
+    variadic = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in parameters)
+    keywords = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters)
+    known = {p.name for p in parameters}
+    for name in names:
+        if name not in known and not keywords:
+            raise errors.value_error(f"{what}_argnames names {name!r}, but {function_name(fun)} has the parameters "
+                                     f"{sorted(known)}", op="jit", fix="use a parameter's name")
+    for n in nums:
+        if not variadic and not -len(positional) <= n < len(positional):
+            raise errors.value_error(f"{what}_argnums is {n}, but {function_name(fun)} has {len(positional)} "
+                                     "positional parameters", op="jit", fix="count from 0")
+    if not variadic:
+        nums = tuple(n % len(positional) for n in nums)
+    more_names = tuple(positional[n] for n in nums if 0 <= n < len(positional))
+    more_nums = tuple(positional.index(name) for name in names if name in positional)
+    return tuple(dict.fromkeys(nums + more_nums)), tuple(dict.fromkeys(names + more_names))
+
+
+class Jitted:
+    """A jitted function. Call it as the function; `lower` and `trace` show what it compiles to."""
+
+    def __init__(self, fun: Callable[..., Any], static_argnums: Any, static_argnames: Any, donate_argnums: Any,
+                 donate_argnames: Any, inline: bool, options: Any) -> None:
+        self.fun = fun
+        self.static_nums, self.static_names = _names_and_numbers(fun, static_argnums, static_argnames, "static")
+        self.donate_nums, self.donate_names = _names_and_numbers(fun, donate_argnums, donate_argnames, "donate")
+        self.inline = inline
+        self.options = tuple(sorted(options.items())) if options else None
+        self.cache = _cache_of(fun)
+        self.config = (self.static_nums, self.static_names, self.donate_nums, self.donate_names, self.options)
+        functools.update_wrapper(self, fun)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<jit of {function_name(self.fun)}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if config.disable_jit.value:
+            return self.fun(*args, **kwargs)
+        staged, leaves, donated = self.signature(args, kwargs)
+        values = staged.captured + leaves if staged.captured else leaves
+        if trace.state.trace is None and not any([isinstance(x, Tracer) for x in values]):
+            if staged.executable is None:
+                staged.executable = Executable(staged.program, donated, self.options) \
+                    if any(donated) or self.options else executable(staged.program)
+            results = staged.executable(values)
+            if config.debug_nans.value or config.debug_infs.value:
+                _check_results(staged, values, results)
+        else:
+            results = bind(call, values, {"program": staged.program, "name": function_name(self.fun)})
+        return tree.unflatten(staged.out_tree, results)
+
+    # -- staging ---------------------------------------------------------------------------------
+
+    def signature(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Staged, list[Any], list[bool]]:
+        """The staged program for these arguments, their leaves, and which inputs are donated."""
+        static: list[Any] = []
+        dynamic_kwargs = kwargs
+        if self.static_nums or self.static_names:
+            dynamic = [None if i in self.static_nums else arg for i, arg in enumerate(args)]
+            static = [(i, self._hashable(args[i], i)) for i in self.static_nums if -len(args) <= i < len(args)]
+            static += [(k, self._hashable(kwargs[k], k)) for k in sorted(kwargs) if k in self.static_names]
+            dynamic_kwargs = {k: v for k, v in kwargs.items() if k not in self.static_names}
+        else:
+            dynamic = list(args)
+        leaves, in_tree = tree.flatten((tuple(dynamic), dynamic_kwargs))
+        types = []
+        for i, leaf in enumerate(leaves):
+            if not isinstance(leaf, Array):
+                leaf = leaves[i] = self._leaf(leaf, i, dynamic, dynamic_kwargs)
+            types.append(type_of(leaf))
+        donated = self._donated(dynamic, dynamic_kwargs) if self.donate_nums or self.donate_names else []
+        key = (in_tree, tuple(types), tuple((name, type(x), x) for name, x in static), self.config,
+               config.program_key(), tuple(trace.state.axes.items()))
+        staged = self.cache.get(key)
+        if staged is None:
+            staged = self._stage(args, kwargs, dynamic, dynamic_kwargs, in_tree, types)
+            if not any(isinstance(x, Tracer) for x in staged.captured):  # a cache must hold no tracers
+                self.cache[key] = staged
+        return staged, leaves, [False] * len(staged.captured) + donated if donated else []
+
+    def _leaf(self, leaf: Any, i: int, dynamic: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if type(leaf) in (int, float, bool, complex):
+            return leaf
+        names = argument_names(self.fun, dynamic, kwargs)
+        return leaf_value(leaf, f"argument {names[i]} of {function_name(self.fun)}")
+
+    def _hashable(self, x: Any, which: Any) -> Any:
+        try:
+            hash(x)
+        except TypeError:
+            name = which
+            if isinstance(which, int):
+                try:
+                    name = list(inspect.signature(self.fun).parameters)[which]
+                except (TypeError, ValueError, IndexError):
+                    name = f"number {which}"
+            raise errors.value_error(
+                f"the static argument {name} of {function_name(self.fun)} is a {type(x).__name__}, which cannot be "
+                "hashed; static arguments are part of the compiled program's key", op="jit",
+                fix="pass a tuple for a list, a frozen dataclass for an object, or make an array argument not static"
+            ) from None
+        return x
+
+    def _donated(self, dynamic: Sequence[Any], kwargs: dict[str, Any]) -> list[bool]:
+        flags: list[bool] = []
+        for i, arg in enumerate(dynamic):
+            flags += [i in self.donate_nums] * len(tree.leaves(arg))
+        for name in sorted(kwargs):
+            flags += [name in self.donate_names] * len(tree.leaves(kwargs[name]))
+        return flags
+
+    def _stage(self, args: Sequence[Any], kwargs: dict[str, Any], dynamic: Sequence[Any],
+               dynamic_kwargs: dict[str, Any], in_tree: Any, types: Sequence[Any]) -> Staged:
+        static_args = {i: args[i] for i in self.static_nums if i < len(args)}
+        static_kwargs = {k: v for k, v in kwargs.items() if k in self.static_names}
+        fun = self.fun
+
+        def with_static(given: tuple[Any, ...], given_kwargs: dict[str, Any]) -> Any:
+            full = [static_args.get(i, x) for i, x in enumerate(given)]
+            return fun(*full, **given_kwargs, **static_kwargs)
+
+        flat = FlatFunction(with_static, in_tree, op="jit")
+        flat.function.__name__ = function_name(fun)
+        program, captured = stage(flat, types, name=function_name(fun), what="jit",
+                                  input_names=argument_names(fun, dynamic, dynamic_kwargs))
+        return Staged(program, captured, flat.out_tree)
+
+    # -- inspection ------------------------------------------------------------------------------
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """The staged program for these arguments (arrays or ShapeDtypeStructs)."""
+        args, kwargs = tree.map(_placeholder, (args, kwargs)) if not self.static_nums and not self.static_names \
+            else self._placeholders(args, kwargs)
+        staged, leaves, donated = self.signature(args, kwargs)
+        in_tree = tree.structure((args, kwargs))
+        return Traced(staged.program, staged.captured, in_tree, staged.out_tree, function_name(self.fun), donated,
+                      self.options)
+
+    def _placeholders(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        return ([a if i in self.static_nums else tree.map(_placeholder, a) for i, a in enumerate(args)],
+                {k: v if k in self.static_names else tree.map(_placeholder, v) for k, v in kwargs.items()})
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The program as StableHLO, ready to be compiled."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """The shapes and dtypes of the outputs, without computing them."""
+        return self.trace(*args, **kwargs).out_info
+
+    def clear_cache(self) -> None:
+        """Forgets all signatures."""
+        self.cache.clear()
+
+    def _cache_size(self) -> int:
+        return len(self.cache)
+
+
+class _Placeholder(Array):
+    """Stands for an argument of which only the type is known."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, t: Any) -> None:
+        self.type = t
+
+
+def _placeholder(x: Any) -> Any:
+    if isinstance(x, Array) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
+        return x
+    from pullback.core import dtypes
+    from pullback.core.types import ArrayType
+    return _Placeholder(ArrayType(tuple(x.shape), dtypes.canonicalize(x.dtype), bool(getattr(x, "weak_type", False))))
+
+
+def _check_results(staged: Staged, values: Sequence[Any], results: Sequence[Any]) -> None:
+    """Where a jitted function gave a NaN: runs it again, one operation at a time, to name the operation."""
+    try:
+        check_finite(call, results)
+    except FloatingPointError:
+        from pullback.interpret.evaluate import evaluate
+        evaluate(staged.program, [v if isinstance(v, ConcreteArray) else v for v in values])
+        raise
+
+
+def jit(fun: Any = None, /, *, in_shardings: Any = None, out_shardings: Any = None, static_argnums: Any = None,
+        static_argnames: Any = None, donate_argnums: Any = None, donate_argnames: Any = None,
+        keep_unused: bool = False, device: Any = None, backend: str | None = None, inline: bool = False,
+        compiler_options: dict[str, Any] | None = None) -> Any:
+    """A function compiled by XLA: traced once per structure, shapes and dtypes of its arguments.
+
+    Args:
+      fun: a function of arrays or pytrees of arrays.
+      static_argnums, static_argnames: arguments that are Python values, part of the program; hashable.
+      donate_argnums, donate_argnames: arguments whose memory the result may take; they are gone afterwards.
+      inline: has no effect on results; XLA decides.
+      compiler_options: XLA's options for this function.
+
+    Raises:
+      TracerBoolConversionError: the function branches on a traced value.
+      ValueError: a static argument cannot be hashed.
+
+    Example:
+      >>> jit(lambda x: x * 2)(jnp.arange(3))
+    """
+    if fun is None:
+        return functools.partial(
+            jit, in_shardings=in_shardings, out_shardings=out_shardings, static_argnums=static_argnums,
+            static_argnames=static_argnames, donate_argnums=donate_argnums, donate_argnames=donate_argnames,
+            keep_unused=keep_unused, device=device, backend=backend, inline=inline,
+            compiler_options=compiler_options)
+    check_callable(fun, "jit")
+    return Jitted(fun, static_argnums, static_argnames, donate_argnums, donate_argnames, inline, compiler_options)

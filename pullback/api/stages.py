@@ -1,0 +1,191 @@
+"""The stages of a jitted function, one by one: traced, lowered, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pullback.core import errors, tree
+from pullback.core.program import Program
+from pullback.core.show import show
+from pullback.core.types import ArrayType
+from pullback.runtime.executable import Executable
+
+
+class ShapeDtypeStruct:
+    """Shape and dtype of an array, without its numbers.
+
+    Args:
+      shape: a tuple of ints.
+      dtype: a dtype.
+    """
+
+    __slots__ = ("dtype", "shape", "sharding", "weak_type")
+
+    def __init__(self, shape: Any, dtype: Any, *, sharding: Any = None, weak_type: bool = False, **_: Any) -> None:
+        from pullback.core import dtypes
+        if dtype is None:
+            raise errors.value_error("dtype is None, a dtype is required", op="ShapeDtypeStruct")
+        self.shape = tuple(shape)
+        self.dtype = dtypes.as_dtype(dtype)
+        self.sharding = sharding
+        self.weak_type = weak_type
+
+    @property
+    def size(self) -> int:
+        return ArrayType(self.shape, self.dtype).size
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and (self.shape, self.dtype, self.weak_type) == (
+            other.shape, other.dtype, other.weak_type)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype, self.weak_type))
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype}{weak})"
+
+
+def struct_of(t: ArrayType) -> ShapeDtypeStruct:
+    return ShapeDtypeStruct(t.shape, t.dtype, weak_type=t.weak)
+
+
+class ClosedProgram:
+    """A program together with the values it captured; what make_jaxpr returns."""
+
+    def __init__(self, program: Program, consts: Sequence[Any]) -> None:
+        self.program = program
+        self.consts = list(consts)
+
+    @property
+    def jaxpr(self) -> Program:
+        return self.program
+
+    @property
+    def eqns(self) -> Any:
+        return self.program.equations
+
+    @property
+    def in_avals(self) -> list[ArrayType]:
+        return self.program.input_types[len(self.consts):]
+
+    @property
+    def out_avals(self) -> list[ArrayType]:
+        return self.program.output_types
+
+    @property
+    def effects(self) -> frozenset[str]:
+        return self.program.effects
+
+    def __str__(self) -> str:
+        return show(self.program)
+
+    __repr__ = __str__
+
+
+class Traced:
+    """A jitted function traced for one signature."""
+
+    def __init__(self, program: Program, captured: list[Any], in_tree: Any, out_tree: Any, name: str,
+                 donated: Sequence[bool], options: Any) -> None:
+        self.program = program
+        self.captured = captured
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self.fun_name = name
+        self.donated = donated
+        self.options = options
+
+    @property
+    def jaxpr(self) -> ClosedProgram:
+        """The traced program."""
+        return ClosedProgram(self.program, self.captured)
+
+    @property
+    def out_info(self) -> Any:
+        """The shapes and dtypes of the outputs, as a tree."""
+        return tree.unflatten(self.out_tree, [struct_of(t) for t in self.program.output_types])
+
+    def lower(self, **_: Any) -> Lowered:
+        """The program as StableHLO."""
+        return Lowered(self)
+
+
+class Lowered:
+    """A jitted function lowered for one signature."""
+
+    def __init__(self, traced: Traced) -> None:
+        self.traced = traced
+        self.in_tree = traced.in_tree
+        self.out_tree = traced.out_tree
+        self.out_info = traced.out_info
+
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The StableHLO text."""
+        if dialect not in (None, "stablehlo"):
+            raise errors.value_error(f"dialect is {dialect!r}, 'stablehlo' is required", op="as_text",
+                                     fix="compile() and as_text() on the result give XLA's own HLO")
+        from pullback.passes.pipeline import optimize
+        from pullback.runtime.lower import lower
+        optimized = optimize(self.traced.program)
+        donated = [d for d, used in zip(self.traced.donated, optimized.used, strict=False) if used]
+        return lower(optimized.program, donated)
+
+    def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
+        """Compiles for the default device."""
+        options = tuple(sorted(compiler_options.items())) if compiler_options else self.traced.options
+        return Compiled(self.traced, Executable(self.traced.program, self.traced.donated, options))
+
+    def cost_analysis(self) -> Any:
+        """XLA's estimate of operations and bytes."""
+        return self.compile().cost_analysis()
+
+
+class Compiled:
+    """A jitted function compiled for one signature; call it with arguments of that signature."""
+
+    def __init__(self, traced: Traced, executable: Executable) -> None:
+        self.traced = traced
+        self.executable = executable
+        self._compiled = executable.compile()
+        self.in_tree = traced.in_tree
+        self.out_tree = traced.out_tree
+        self.out_info = traced.out_info
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        from pullback.api.flat import flatten_args
+        from pullback.core.trace import Tracer, type_of
+        leaves, in_tree = flatten_args((args, kwargs))
+        if any(isinstance(x, Tracer) for x in leaves):
+            raise errors.type_error("a compiled function was called with traced values", op=self.traced.fun_name,
+                                    fix="call the jitted function itself inside transformations")
+        required = self.traced.program.input_types[len(self.traced.captured):]
+        given = [type_of(x) for x in leaves]
+        if [(t.shape, t.dtype) for t in given] != [(t.shape, t.dtype) for t in required]:
+            raise errors.type_error(
+                f"compiled for {', '.join(map(str, required))}, called with {', '.join(map(str, given))}",
+                op=self.traced.fun_name, fix="call with the shapes and dtypes it was lowered for")
+        return tree.unflatten(self.out_tree, self.executable([*self.traced.captured, *leaves]))
+
+    def as_text(self) -> str:
+        """The optimised HLO text."""
+        return self._compiled.hlo_text()
+
+    def cost_analysis(self) -> Any:
+        """XLA's estimate of operations and bytes."""
+        return self._compiled.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """Sizes of arguments, outputs and temporary memory in bytes."""
+        return self._compiled.memory_analysis()
+
+    def runtime_executable(self) -> Any:
+        return self._compiled

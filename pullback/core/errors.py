@@ -1,0 +1,113 @@
+"""Every error a user can meet: its class, and the one form of its message.
+
+A message says what was given and what was required, shows the user's line, and proposes one fix:
+
+    matmul: contracted sizes differ: lhs f32[3,4] axis 1 has size 4, rhs f32[5,2] axis 0 has size 5
+      at model.py:41 in forward:  h = x @ w
+      fix: transpose one operand, or check which axis is the batch axis
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pullback.core import source
+
+
+class ConcretizationTypeError(TypeError):
+    """A traced value was used where Python needs a known value."""
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """A traced value was used as a Python bool: in `if`, `while`, `and`, `or`, `not`, `assert`."""
+
+
+class TracerArrayConversionError(TypeError):
+    """A traced value was handed to NumPy or to another library that needs its numbers."""
+
+
+class TracerIntegerConversionError(TypeError):
+    """A traced value was used as a Python index or integer."""
+
+
+class NonConcreteBooleanIndexError(IndexError):
+    """An array was indexed with a traced mask, so the shape of the result is not known."""
+
+
+class UnexpectedTracerError(TypeError):
+    """A tracer outlived the transformation that made it."""
+
+
+class KeyReuseError(RuntimeError):
+    """A PRNG key was consumed more than once."""
+
+
+class UnsupportedError(AttributeError):
+    """A name of jax that pullback does not have."""
+
+
+class CompileError(RuntimeError):
+    """XLA refused a program."""
+
+
+class MissingRuleError(TypeError):
+    """A primitive has no rule for the transformation that met it."""
+
+
+E = TypeVar("E", bound=BaseException)
+
+
+def make(cls: type[E], problem: str, *, fix: str = "", op: str | None = None,
+         at: source.Source | None = None, notes: tuple[str, ...] = ()) -> E:
+    """An exception of class `cls` in the form above.
+
+    Args:
+      problem: what was given and what was required.
+      fix: what to do, in one clause.
+      op: the operation the user called; found on the stack when None, left out when ''.
+      at: the user's line; found on the stack when None.
+      notes: further lines, each already a sentence.
+    """
+    name = source.called() if op is None else op
+    where = at or source.here()
+    lines = [f"{name}: {problem}" if name else problem]
+    if where is not None:
+        lines.append(f"  at {where}")
+    lines += [f"  {note}" for note in notes]
+    if fix:
+        lines.append(f"  fix: {fix}")
+    return cls("\n".join(lines))
+
+
+def type_error(problem: str, *, fix: str = "", op: str | None = None, **more: Any) -> TypeError:
+    return make(TypeError, problem, fix=fix, op=op or source.called(), **more)
+
+
+def value_error(problem: str, *, fix: str = "", op: str | None = None, **more: Any) -> ValueError:
+    return make(ValueError, problem, fix=fix, op=op or source.called(), **more)
+
+
+def check_axis(axis: Any, ndim: int) -> int:
+    """`axis` as a number from 0 to ndim - 1; an error that names the range otherwise."""
+    try:
+        number = axis.__index__()
+    except (AttributeError, TypeError):
+        raise type_error(f"axis is {axis!r}, an integer is required", fix="pass an int") from None
+    if not -ndim <= number < ndim:
+        raise value_error(
+            f"axis {number} is out of bounds for an array with {ndim} dimension{'s' * (ndim != 1)}"
+            + (f"; it must be from {-ndim} to {ndim - 1}" if ndim else ""),
+            fix="check the rank of the array and the axis")
+    return int(number % ndim)
+
+
+def check_axes(axes: Any, ndim: int) -> tuple[int, ...]:
+    """`axes` (None: all, an int, or a sequence) as distinct numbers from 0 to ndim - 1."""
+    if axes is None:
+        return tuple(range(ndim))
+    if not isinstance(axes, (tuple, list)):
+        return (check_axis(axes, ndim),)
+    checked = tuple(check_axis(axis, ndim) for axis in axes)
+    if len(set(checked)) != len(checked):
+        raise value_error(f"axes {tuple(axes)} name one axis twice", fix="name each axis once")
+    return checked

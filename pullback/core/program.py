@@ -1,0 +1,124 @@
+"""Programs: straight lists of equations over typed variables.
+
+A Program is closed: whatever it captured while it was recorded is among its inputs, so it holds no
+arrays and no tracers. It is immutable, compared by identity, and owns a memo in which the programs
+derived from it (its jvp, its transpose, its batched form) live exactly as long as it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pullback.core.source import Source
+from pullback.core.types import ArrayType, scalar_type
+
+if TYPE_CHECKING:
+    from pullback.core.primitive import Primitive
+
+
+class Var:
+    """A variable: made by one equation, or an input of the program."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: ArrayType) -> None:
+        self.type = type
+
+    def __repr__(self) -> str:
+        return f"Var({self.type})"
+
+
+class Literal:
+    """A Python or NumPy scalar standing in an equation."""
+
+    __slots__ = ("type", "value")
+
+    def __init__(self, value: Any, type: ArrayType | None = None) -> None:
+        self.value = value
+        self.type = type or scalar_type(value)
+
+    def __repr__(self) -> str:
+        return f"Literal({self.value!r}, {self.type})"
+
+
+Atom = Var | Literal
+
+
+class Equation:
+    """outputs = primitive[params](inputs), asked for at `source` within the named scopes `scope`."""
+
+    __slots__ = ("inputs", "outputs", "params", "primitive", "scope", "source")
+
+    def __init__(self, primitive: Primitive, inputs: Sequence[Atom], outputs: Sequence[Var],
+                 params: dict[str, Any], source: Source | None = None, scope: str = "") -> None:
+        self.primitive = primitive
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self.params = params
+        self.source = source
+        self.scope = scope
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """The programs that this equation carries."""
+        return tuple(self.params[name] for name in self.primitive.programs)
+
+    @property
+    def effects(self) -> frozenset[str]:
+        return self.primitive.effects(self.params)
+
+    def replace(self, *, inputs: Sequence[Atom] | None = None, outputs: Sequence[Var] | None = None,
+                params: dict[str, Any] | None = None) -> Equation:
+        return Equation(self.primitive, self.inputs if inputs is None else inputs,
+                        self.outputs if outputs is None else outputs,
+                        self.params if params is None else params, self.source, self.scope)
+
+
+class Program:
+    """inputs -> equations -> outputs."""
+
+    __slots__ = ("__weakref__", "_axis_names", "_memo", "equations", "inputs", "name", "outputs")
+
+    def __init__(self, inputs: Sequence[Var], equations: Sequence[Equation], outputs: Sequence[Atom],
+                 name: str = "main") -> None:
+        self.inputs = tuple(inputs)
+        self.equations = tuple(equations)
+        self.outputs = tuple(outputs)
+        self.name = name
+        self._memo: dict[Any, Any] = {}
+        self._axis_names: frozenset[str] | None = None
+
+    @property
+    def input_types(self) -> list[ArrayType]:
+        return [v.type for v in self.inputs]
+
+    @property
+    def output_types(self) -> list[ArrayType]:
+        return [v.type for v in self.outputs]
+
+    def memo(self, rule: Callable[..., Any], *key: Any) -> Any:
+        """rule(self, *key), computed once; `key` holds hashable masks, sizes and names."""
+        entry = (rule, *key)
+        try:
+            return self._memo[entry]
+        except KeyError:
+            result = self._memo[entry] = rule(self, *key)
+            return result
+
+    @property
+    def axis_names(self) -> frozenset[str]:
+        """Names of mapped axes that the program uses and does not bind."""
+        if self._axis_names is None:
+            names: set[str] = set()
+            for eqn in self.equations:
+                names |= eqn.primitive.axis_names(eqn.params)
+            self._axis_names = frozenset(names)
+        return self._axis_names
+
+    @property
+    def effects(self) -> frozenset[str]:
+        return frozenset().union(*(eqn.effects for eqn in self.equations))
+
+    def __repr__(self) -> str:
+        return f"<Program {self.name}: {len(self.inputs)} inputs, {len(self.equations)} equations>"

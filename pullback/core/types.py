@@ -1,0 +1,132 @@
+"""Types of values: the type of an array, and the two placeholders that derivatives need."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pullback.core import dtypes
+
+DType = Any  # np.dtype, or dtypes.KeyDtype for arrays of PRNG keys
+
+
+class ArrayType:
+    """Shape and element type of an array; `weak` marks a dtype that a Python scalar decided.
+
+    A weak dtype gives way when it meets a strong one (`x_bf16 * 2.0` stays bfloat16).
+    """
+
+    __slots__ = ("_hash", "dtype", "shape", "weak")
+
+    def __init__(self, shape: tuple[int, ...], dtype: DType, weak: bool = False) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.weak = weak
+        self._hash = hash((shape, dtype, weak))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return (isinstance(other, ArrayType) and self._hash == other._hash and self.shape == other.shape
+                and self.dtype == other.dtype and self.weak == other.weak)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def weak_type(self) -> bool:
+        return self.weak
+
+    @property
+    def is_key(self) -> bool:
+        return isinstance(self.dtype, dtypes.KeyDtype)
+
+    def tangent(self) -> ArrayType:
+        """The type of this type's tangents: itself, or float0 for types that have none."""
+        if dtypes.is_inexact(self.dtype):
+            return self
+        return ArrayType(self.shape, dtypes.float0)
+
+    def batched(self, size: int) -> ArrayType:
+        """This type with a leading axis of `size`."""
+        return ArrayType((size, *self.shape), self.dtype, self.weak)
+
+    def unbatched(self) -> ArrayType:
+        """This type without its leading axis."""
+        return ArrayType(self.shape[1:], self.dtype, self.weak)
+
+    def strong(self) -> ArrayType:
+        return ArrayType(self.shape, self.dtype) if self.weak else self
+
+    def with_shape(self, shape: tuple[int, ...]) -> ArrayType:
+        return ArrayType(shape, self.dtype, self.weak)
+
+    def with_dtype(self, dtype: DType, weak: bool = False) -> ArrayType:
+        return ArrayType(self.shape, dtype, weak)
+
+    def physical(self) -> ArrayType:
+        """The type of the buffer that holds such an array: keys are stored as uint32 words."""
+        if isinstance(self.dtype, dtypes.KeyDtype):
+            return ArrayType((*self.shape, *self.dtype.key_shape), dtypes.uint32)
+        return self
+
+    def __str__(self) -> str:
+        return f"{dtypes.short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+
+    def __repr__(self) -> str:
+        return f"ArrayType({self}{', weak' if self.weak else ''})"
+
+    def str_short(self, short_dtypes: bool = True) -> str:
+        """This type in the form `f32[3,4]`, or `float32[3,4]` with short_dtypes=False."""
+        if short_dtypes:
+            return str(self)
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+class Zero:
+    """A tangent or cotangent known to be zero, never materialised inside a transformation."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: ArrayType) -> None:
+        self.type = type
+
+    def __repr__(self) -> str:
+        return f"Zero({self.type})"
+
+
+class Linear:
+    """In a transpose rule, the place of an operand that the operation is linear in."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: ArrayType) -> None:
+        self.type = type
+
+    def __repr__(self) -> str:
+        return f"Linear({self.type})"
+
+
+_SCALARS = (bool, int, float, complex)
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether `value` is a Python or NumPy scalar, which programs hold as a literal."""
+    return isinstance(value, np.generic) or type(value) in _SCALARS
+
+
+def scalar_type(value: Any) -> ArrayType:
+    """The type of a Python scalar (weak) or of a NumPy scalar (strong)."""
+    if isinstance(value, np.generic):
+        return ArrayType((), value.dtype)
+    return ArrayType((), dtypes.python_scalar_dtype(type(value)), True)

@@ -1,0 +1,1 @@
+"""One file per transformation: evaluate, stage, jvp, linearize, transpose, vmap."""

@@ -1,0 +1,151 @@
+"""The forward pass of reverse mode: run a function now, and record the linear program of its tangents.
+
+linearize is forward mode in which the tangents are variables of a program being recorded. A LinearTrace
+hands every operation that touches none of its variables to its parent: it runs now. Every operation on a
+tangent is recorded. Running the ordinary `jvp` rules under it gives both halves at once; the values that the
+linear program needs are what it captured: the residuals. There is no partial evaluator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pullback.core.primitive import Primitive
+from pullback.core.program import Equation, Literal, Program, Var
+from pullback.core.trace import Trace, current, opened, running, type_of
+from pullback.core.types import Zero
+from pullback.core.vector import instantiate
+from pullback.interpret.evaluate import evaluate
+from pullback.interpret.jvp import JVPTrace, JVPTracer, inexact
+from pullback.interpret.stage import RecordedTracer, Recorder, stage
+
+
+class LinearTrace(Recorder):
+    """Records what happens to tangents; everything else runs now, under the parent."""
+
+    def __init__(self, parent: Trace) -> None:
+        super().__init__()
+        self.parent = parent
+
+    def describe(self) -> str:
+        return "grad/vjp"
+
+    def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+        for arg in args:
+            if type(arg) is RecordedTracer and arg.trace is self:
+                return self.record(primitive, args, params)
+        with running(self.parent):
+            return self.parent.process(primitive, args, params)
+
+
+class Linearized:
+    """A linear function, as a program over residuals and tangents.
+
+    `program` takes the `residuals`, then one tangent for each input marked in `inputs`; its outputs
+    are one tangent for each output marked in `outputs`.
+    """
+
+    __slots__ = ("inputs", "outputs", "program", "residuals")
+
+    def __init__(self, program: Program, residuals: list[Any], inputs: tuple[bool, ...],
+                 outputs: tuple[bool, ...]) -> None:
+        self.program = program
+        self.residuals = residuals
+        self.inputs = inputs
+        self.outputs = outputs
+
+    @property
+    def linear(self) -> tuple[bool, ...]:
+        """Which inputs of `program` are tangents."""
+        return (False,) * len(self.residuals) + (True,) * sum(self.inputs)
+
+
+def linearize(function: Callable[..., Sequence[Any]], primals: Sequence[Any],
+              nonzero: Sequence[bool] | None = None) -> tuple[list[Any], Linearized]:
+    """The outputs of a flat function and its derivative at `primals`.
+
+    Args:
+      nonzero: the inputs to differentiate by; None: all that have tangents.
+    """
+    linear = LinearTrace(current())
+    trace = JVPTrace(linear, linearizing=True)
+    types = [type_of(p) for p in primals]
+    mask = tuple([inexact(t) and (nonzero is None or nonzero[i]) for i, t in enumerate(types)])
+    args = [JVPTracer(trace, p, linear.input(t.tangent())) if flag else p
+            for p, t, flag in zip(primals, types, mask, strict=True)]
+    with opened(trace):
+        outputs = function(*args)
+    pairs = [trace.split(value) for value in outputs]
+    tangents = [t for _, t in pairs if not isinstance(t, Zero)]
+    program, residuals = prune(*linear.finish(tangents, "linear"))
+    linear.alive = False
+    return ([p for p, _ in pairs],
+            Linearized(program, residuals, mask, tuple([not isinstance(t, Zero) for _, t in pairs])))
+
+
+def prune(program: Program, captured: list[Any]) -> tuple[Program, list[Any]]:
+    """Drops equations that no output needs, and the residuals that only they needed."""
+    needed = {a for a in program.outputs if isinstance(a, Var)}
+    kept: list[Equation] = []
+    for eqn in reversed(program.equations):
+        if not needed.isdisjoint(eqn.outputs):
+            kept.append(eqn)
+            needed.update(a for a in eqn.inputs if not isinstance(a, Literal))
+    number = len(captured)
+    held = [(var, value) for var, value in zip(program.inputs[:number], captured, strict=True) if var in needed]
+    inputs = [var for var, _ in held] + list(program.inputs[number:])
+    return Program(inputs, kept[::-1], program.outputs, program.name), [value for _, value in held]
+
+
+class LinearizedProgram:
+    """`linearize` of a program: a forward program, and the linear program of its tangents.
+
+    `forward` takes the program's inputs; its outputs are the program's outputs and the residuals that
+    are not inputs. `linear` takes all residuals, then the tangents. `sources` says where each residual
+    is found: ('in', i) the i-th input, ('out', j) the j-th further output of `forward`.
+    """
+
+    __slots__ = ("forward", "linear", "outputs", "sources")
+
+    def __init__(self, forward: Program, linear: Program, outputs: tuple[bool, ...],
+                 sources: tuple[tuple[str, int], ...]) -> None:
+        self.forward = forward
+        self.linear = linear
+        self.outputs = outputs
+        self.sources = sources
+
+    def residuals(self, inputs: Sequence[Any], extra: Sequence[Any]) -> list[Any]:
+        """The residuals, from the inputs of `forward` and its further outputs."""
+        return [inputs[i] if kind == "in" else extra[i] for kind, i in self.sources]
+
+
+def linearize_program(program: Program, nonzero: tuple[bool, ...]) -> LinearizedProgram:
+    """See LinearizedProgram. Use it through `program.memo(linearize_program, nonzero)`."""
+    types = program.input_types
+    found: list[Any] = []
+
+    def forward(*args: Any) -> list[Any]:
+        outputs, linearized = linearize(lambda *xs: evaluate(program, xs), args, nonzero)
+        positions = {id(arg): i for i, arg in enumerate(args)}
+        extra, sources = [], []
+        for residual in linearized.residuals:
+            if id(residual) in positions:
+                sources.append(("in", positions[id(residual)]))
+            else:
+                sources.append(("out", len(extra)))
+                extra.append(residual)
+        found.extend([linearized, tuple(sources)])
+        return outputs + extra
+
+    staged, captured = stage(forward, types, name=f"forward_{program.name}", what="grad/vjp")
+    assert not captured
+    linearized, sources = found
+    return LinearizedProgram(staged, linearized.program, linearized.outputs, sources)
+
+
+def apply(linearized: Linearized, tangents: Sequence[Any]) -> list[Any]:
+    """The output tangents for given input tangents (one per input; Zero allowed), Zero where none."""
+    given = [instantiate(t) for t, flag in zip(tangents, linearized.inputs, strict=True) if flag]
+    results = iter(evaluate(linearized.program, [*linearized.residuals, *given]))
+    return [next(results) if flag else None for flag in linearized.outputs]

@@ -1,0 +1,120 @@
+"""Staging: a Python function on types becomes a Program.
+
+Everything that happens under a StageTrace is recorded, operations on constants too. Arrays and
+outer tracers that the function closes over are captured: they become leading inputs of the program
+and are returned beside it, so whoever binds the program passes them as ordinary operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pullback.core import source
+from pullback.core.primitive import Primitive
+from pullback.core.program import Atom, Equation, Literal, Program, Var
+from pullback.core.trace import Trace, Tracer, leaked, opened
+from pullback.core.types import ArrayType, is_scalar
+
+
+class RecordedTracer(Tracer):
+    """A variable of the program being recorded."""
+
+    __slots__ = ("var",)
+
+    def __init__(self, trace: Recorder, var: Var, at: source.Source | None) -> None:
+        self.trace = trace
+        self.var = var
+        self.type = var.type
+        self.source = at
+
+    def why_unknown(self) -> tuple[str, ...]:
+        return self.trace.why_unknown(self.var)  # type: ignore[attr-defined,no-any-return]
+
+
+class Recorder(Trace):
+    """A trace that records equations, and captures what it does not own."""
+
+    def __init__(self) -> None:
+        self.inputs: list[Var] = []
+        self.equations: list[Equation] = []
+        self._captures: dict[int, tuple[Var, Any]] = {}  # by id; the value is held beside its variable
+
+    def input(self, type: ArrayType) -> RecordedTracer:
+        var = Var(type)
+        self.inputs.append(var)
+        return RecordedTracer(self, var, source.here())
+
+    def atom(self, value: Any) -> Atom:
+        """The variable or literal that stands for `value` in the program."""
+        if isinstance(value, RecordedTracer) and value.trace is self:
+            return value.var
+        known = self._captures.get(id(value))
+        if known is not None:
+            return known[0]
+        if is_scalar(value):
+            return Literal(value)
+        if isinstance(value, Tracer) and not value.trace.alive:
+            raise leaked(value)
+        var = Var(value.type)
+        self._captures[id(value)] = (var, value)
+        return var
+
+    def record(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+        atoms = [self.atom(arg) for arg in args]
+        types = primitive.infer(tuple([a.type for a in atoms]), params)
+        where = source.here()
+        outputs = [Var(t) for t in types]
+        self.equations.append(Equation(primitive, atoms, outputs, params, where, source.state.scope))
+        return [RecordedTracer(self, var, where) for var in outputs]
+
+    def finish(self, outputs: Sequence[Any], name: str) -> tuple[Program, list[Any]]:
+        """The program that ends in `outputs`, and the values of its captured (leading) inputs."""
+        atoms = [self.atom(value) for value in outputs]
+        captured = list(self._captures.values())
+        inputs = [var for var, _ in captured] + self.inputs
+        return Program(inputs, self.equations, atoms, name), [value for _, value in captured]
+
+    def why_unknown(self, var: Var) -> tuple[str, ...]:
+        return ()
+
+
+class StageTrace(Recorder):
+    """Records everything, for a program of its own."""
+
+    def __init__(self, name: str, what: str, input_names: Sequence[str]) -> None:
+        super().__init__()
+        self.name = name
+        self.what = what
+        self.input_names = input_names
+
+    process = Recorder.record
+
+    def describe(self) -> str:
+        return f"{self.what} of {self.name}" if self.name else self.what
+
+    def why_unknown(self, var: Var) -> tuple[str, ...]:
+        """Which arguments of the staged function the value depends on."""
+        needed = {var}
+        for eqn in reversed(self.equations):
+            if not needed.isdisjoint(eqn.outputs):
+                needed.update(a for a in eqn.inputs if isinstance(a, Var))
+        names = [name for name, v in zip(self.input_names, self.inputs, strict=False) if v in needed]
+        if not names:
+            return (f"it was made inside {self.describe()}, where every operation is traced",)
+        return (f"inside {self.describe()} it depends on the argument{'s' * (len(names) > 1)} "
+                + ", ".join(names),)
+
+
+def stage(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType], *, name: str = "",
+          what: str = "jit", input_names: Sequence[str] = ()) -> tuple[Program, list[Any]]:
+    """Records `function`, which takes and returns flat lists of values.
+
+    Returns the program, whose inputs are first the captured values and then one input per type, and
+    the list of captured values.
+    """
+    trace = StageTrace(name, what, input_names)
+    inputs = [trace.input(t) for t in types]
+    with opened(trace):
+        outputs = function(*inputs)
+        return trace.finish(outputs, name or "main")

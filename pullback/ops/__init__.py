@@ -1,0 +1,1 @@
+"""What can be computed: every primitive, with all its rules in one place."""

@@ -1,0 +1,339 @@
+"""dot_general: products summed over contracted axes, for each index of the batch axes."""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pullback.core import dtypes, errors
+from pullback.core.primitive import Example, Outputs
+from pullback.core.trace import bind, type_of
+from pullback.core.types import ArrayType, Linear, Zero
+from pullback.ops.convert import convert, convert_element_type, reduce_precision
+from pullback.ops.families import ANY, Bilinear, check_kind
+from pullback.ops.move import transpose
+from pullback.ops.reduce import widened
+
+Axes = tuple[int, ...]
+Dims = tuple[tuple[Axes, Axes], tuple[Axes, Axes]]
+
+
+class Precision(enum.Enum):
+    """How exactly products of 32-bit floats are computed on hardware that has a choice."""
+
+    DEFAULT = 0
+    HIGH = 1
+    HIGHEST = 2
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}.{self.name}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class DotAlgorithm(NamedTuple):
+    """How a product is computed: what its operands are rounded to, and what its sum is held in.
+
+    Args:
+      lhs_precision_type, rhs_precision_type: a dtype, or 'tf32'.
+      accumulation_type: dtype of the sum.
+      lhs_component_count, rhs_component_count: into how many such values each operand is split.
+      num_primitive_operations: how many products of such values are summed.
+      allow_imprecise_accumulation: whether the sum may be held in fewer bits.
+    """
+
+    lhs_precision_type: Any
+    rhs_precision_type: Any
+    accumulation_type: Any
+    lhs_component_count: int = 1
+    rhs_component_count: int = 1
+    num_primitive_operations: int = 1
+    allow_imprecise_accumulation: bool = False
+
+
+_F16, _BF16, _F32, _F64 = dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64
+_ALGORITHMS: dict[str, DotAlgorithm | None] = {
+    "DEFAULT": None,
+    "ANY_F8_ANY_F8_F32": DotAlgorithm("f8", "f8", _F32),
+    "ANY_F8_ANY_F8_F32_FAST_ACCUM": DotAlgorithm("f8", "f8", _F32, 1, 1, 1, True),
+    "ANY_F8_ANY_F8_ANY": DotAlgorithm("f8", "f8", None),
+    "ANY_F8_ANY_F8_ANY_FAST_ACCUM": DotAlgorithm("f8", "f8", None, 1, 1, 1, True),
+    "F16_F16_F16": DotAlgorithm(_F16, _F16, _F16),
+    "F16_F16_F32": DotAlgorithm(_F16, _F16, _F32),
+    "BF16_BF16_BF16": DotAlgorithm(_BF16, _BF16, _BF16),
+    "BF16_BF16_F32": DotAlgorithm(_BF16, _BF16, _F32),
+    "BF16_BF16_F32_X3": DotAlgorithm(_BF16, _BF16, _F32, 2, 2, 3),
+    "BF16_BF16_F32_X6": DotAlgorithm(_BF16, _BF16, _F32, 3, 3, 6),
+    "BF16_BF16_F32_X9": DotAlgorithm(_BF16, _BF16, _F32, 3, 3, 9),
+    "TF32_TF32_F32": DotAlgorithm("tf32", "tf32", _F32),
+    "TF32_TF32_F32_X3": DotAlgorithm("tf32", "tf32", _F32, 2, 2, 3),
+    "F32_F32_F32": DotAlgorithm(_F32, _F32, _F32),
+    "F64_F64_F64": DotAlgorithm(_F64, _F64, _F64)}
+
+# Members by index, because equal values would make one member an alias of another.
+DotAlgorithmPreset = enum.Enum("DotAlgorithmPreset", {name: i for i, name in enumerate(_ALGORITHMS)},
+                               module=__name__)
+DotAlgorithmPreset.__doc__ = "Algorithms by name: dtypes of lhs, of rhs and of the sum, and the number of products."
+
+_BITS = {_F16: (5, 10), _BF16: (8, 7), "tf32": (8, 10), _F32: (8, 23)}
+
+
+def rounding(precision: Any, dtype: Any) -> list[tuple[int, int] | None]:
+    """Per operand of `dtype`, the exponent and mantissa bits that an algorithm leaves it; None: all."""
+    if not isinstance(precision, DotAlgorithm) or not dtypes.is_float(dtype):
+        return [None, None]
+    result: list[tuple[int, int] | None] = []
+    for kind, components in ((precision.lhs_precision_type, precision.lhs_component_count),
+                             (precision.rhs_precision_type, precision.rhs_component_count)):
+        # More than one component per value is what a 32-bit product has anyway.
+        bits = _BITS.get(kind) if components == 1 else None
+        result.append(bits if bits is not None and bits[1] < dtypes.finfo(dtype).nmant else None)
+    return result
+
+
+def resolved(precision: Any) -> Any:
+    """`precision` with the algorithm that a preset stands for."""
+    return _ALGORITHMS[precision.name] if isinstance(precision, DotAlgorithmPreset) else precision
+
+
+def result_dtype(x: Any, y: Any) -> Any:
+    """The dtype of a product of operands of dtypes `x` and `y`: the wider one of the richer kind."""
+    return max(x, y, key=_richness)
+
+
+def _richness(dtype: Any) -> tuple[int, int, bool]:
+    kind = dtypes.kind(dtype)
+    return "bufc".index(kind.replace("i", "u")), dtypes.itemsize_bits(dtype), kind == "i" or dtype == _BF16
+
+
+def held_dtype(x: Any, y: Any, out: Any) -> Any:
+    """The dtype in which products are formed and summed before the result is rounded to `out`."""
+    base = result_dtype(x, y)
+    if _richness(out)[0] > _richness(base)[0]:
+        return widened(out)
+    if dtypes.kind(out) in "iu" and dtypes.kind(base) in "iu":
+        return widened(out)
+    if dtypes.kind(out) == dtypes.kind(base):
+        return widened(max(base, out, key=_richness))
+    return widened(base)
+
+
+def free_axes(ndim: int, contract: Axes, batch: Axes) -> Axes:
+    """The axes that are neither contracted nor batch axes, in order."""
+    return tuple([i for i in range(ndim) if i not in contract and i not in batch])
+
+
+def precision_config(precision: Any) -> str:
+    pair = precision if type(precision) is tuple else (Precision.DEFAULT,) * 2
+    return f"[{', '.join([f'#stablehlo<precision {p.name}>' for p in pair])}]"
+
+
+def converted(b: Any, x: Any, dtype: Any) -> Any:
+    """A value in another dtype; complex to real keeps the real part."""
+    source, target = dtypes.kind(x.type.dtype), dtypes.kind(dtype)
+    if source == "c" and target != "c":
+        x = b.op("stablehlo.real", [x], x.type.with_dtype(dtypes.to_real(x.type.dtype)))
+    if target == "b" and source != "b":
+        return b.compare("NE", x, b.full(0, x.type))
+    return b.convert(x, dtype)
+
+
+class DotGeneral(Bilinear):
+    """Axes of the result: batch axes, free axes of lhs, free axes of rhs.
+
+    `dims` is ((lhs contracted, rhs contracted), (lhs batch, rhs batch)); `dtype` the dtype of the result, or None.
+    """
+
+    def type(self, x: ArrayType, y: ArrayType, *, dims: Dims, precision: Any = None,  # type: ignore[override]
+             dtype: Any = None) -> list[ArrayType]:
+        check_kind([x, y], ANY)
+        check_dims(x, y, dims)
+        (lc, rc), (lb, rb) = dims
+        shape = (*[x.shape[i] for i in lb], *[x.shape[i] for i in free_axes(x.ndim, lc, lb)],
+                 *[y.shape[i] for i in free_axes(y.ndim, rc, rb)])
+        return [ArrayType(shape, result_dtype(x.dtype, y.dtype) if dtype is None else dtype, x.weak and y.weak)]
+
+    def numpy(self, x: np.ndarray, y: np.ndarray, *, dims: Dims, precision: Any = None,  # type: ignore[override]
+              dtype: Any = None) -> Outputs:
+        out = result_dtype(x.dtype, y.dtype) if dtype is None else dtype
+        (lc, rc), (lb, rb) = dims
+        lf, rf = free_axes(x.ndim, lc, lb), free_axes(y.ndim, rc, rb)
+        batch, m, n = ([a.shape[i] for i in axes] for a, axes in ((x, lb), (x, lf), (y, rf)))
+        k = math.prod([x.shape[i] for i in lc])
+        held = held_dtype(x.dtype, y.dtype, out)
+        x, y = convert(x, held), convert(y, held)
+        if precision is not None:
+            x, y = (a if bits is None else
+                    reduce_precision.numpy(a, exponent_bits=bits[0], mantissa_bits=bits[1])[0]
+                    for a, bits in zip((x, y), rounding(resolved(precision), held)))
+        # As stacks of matrices: [*batch, m, k] @ [*batch, k, n].
+        left = x.transpose(*lb, *lf, *lc).reshape(*batch, math.prod(m), k)
+        right = y.transpose(*rb, *rc, *rf).reshape(*batch, k, math.prod(n))
+        return [convert(np.matmul(left, right).reshape(*batch, *m, *n), out)]
+
+    def hlo(self, b: Any, x: Any, y: Any, *, dims: Dims, precision: Any = None, dtype: Any = None) -> Outputs:
+        out = b.outputs[0]
+        held = held_dtype(x.type.dtype, y.type.dtype, out.dtype)
+        x, y = converted(b, x, held), converted(b, y, held)
+        x, y = (a if bits is None else
+                b.op("stablehlo.reduce_precision", [a], a.type,
+                     f"exponent_bits = {bits[0]} : i32, mantissa_bits = {bits[1]} : i32")
+                for a, bits in zip((x, y), rounding(resolved(precision), held)))
+        (lc, rc), (lb, rb) = dims
+        numbers = ", ".join([f"{name}_dimensions = {list(axes)}" for name, axes in (
+            ("lhs_batching", lb), ("rhs_batching", rb), ("lhs_contracting", lc), ("rhs_contracting", rc))])
+        result = b.op("stablehlo.dot_general", [x, y], out.with_dtype(held),
+                      f"dot_dimension_numbers = #stablehlo.dot<{numbers}>, "
+                      f"precision_config = {precision_config(precision)}")
+        return [converted(b, result, out.dtype)]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Outputs, Outputs]:
+        if params.get("dtype") is not None and not dtypes.is_inexact(params["dtype"]):
+            outputs = bind(self, primals, params)
+            return outputs, [Zero(type_of(outputs[0]).tangent())]
+        return super().jvp(primals, tangents, **params)
+
+    def transpose(self, cts: Sequence[Any], x: Any, y: Any, *, dims: Dims, precision: Any = None,  # type: ignore[override]
+                  dtype: Any = None) -> list[Any]:
+        contract, batch = dims
+        if isinstance(x, Linear):
+            return [self._cotangent(cts[0], x.type, y, contract, batch, precision, 0), None]
+        return [None, self._cotangent(cts[0], y.type, x, contract[::-1], batch[::-1], precision, 1)]
+
+    def _cotangent(self, ct: Any, own: ArrayType, other: Any, contract: tuple[Axes, Axes],
+                   batch: tuple[Axes, Axes], precision: Any, side: int) -> Any:
+        """The cotangent of operand `side`: of type `own`, contracted with `other`."""
+        (own_contract, other_contract), (own_batch, other_batch) = contract, batch
+        own_free = free_axes(own.ndim, own_contract, own_batch)
+        other_free = free_axes(type_of(other).ndim, other_contract, other_batch)
+        start = len(own_batch) + (len(own_free) if side == 0 else 0)
+        ct_axes = tuple(range(start, start + len(other_free)))
+        ct_batch = tuple(range(len(own_batch)))
+        contracted = [own_contract[other_contract.index(i)] for i in sorted(other_contract)]
+        # Which axis of the operand each axis of the product is, for ct @ other and for other @ ct. A product whose
+        # result must be transposed is slow: take the order that needs none, if there is one.
+        direct = [*own_batch, *own_free, *contracted]
+        swapped = [*own_batch, *contracted, *own_free]
+        pair = precision[::-1] if type(precision) is tuple else precision
+        if swapped == sorted(swapped) and direct != swapped:
+            axes = swapped
+            result = self(other, ct, dims=((other_free, ct_axes), (other_batch, ct_batch)),
+                          precision=precision if side == 1 else pair)
+        else:
+            axes = direct
+            result = self(ct, other, dims=((ct_axes, other_free), (ct_batch, other_batch)),
+                          precision=precision if side == 0 else pair)
+        if axes != sorted(axes):
+            result = transpose(result, perm=tuple([axes.index(i) for i in range(len(axes))]))
+        if type_of(result).dtype != own.dtype:
+            result = convert_element_type(result, dtype=own.dtype)
+        return result
+
+    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, dims: Dims, precision: Any = None,
+              dtype: Any = None) -> tuple[Outputs, list[bool]]:
+        x, y = args
+        (lc, rc), (lb, rb) = dims
+        if batched[0]:
+            lc, lb = _shifted(lc), _shifted(lb)
+        if batched[1]:
+            rc, rb = _shifted(rc), _shifted(rb)
+        if all(batched):
+            return [self(x, y, dims=((lc, rc), ((0, *lb), (0, *rb))), precision=precision, dtype=dtype)], [True]
+        m = type_of(x).ndim - len(lc) - len(lb)
+        if batched[1] and m and type_of(y).ndim - len(rc) - len(rb) == 1:
+            # matrix @ batch of vectors, as vectors @ matrix: the batch axis comes out in front of the free ones.
+            pair = precision[::-1] if type(precision) is tuple else precision
+            out = self(y, x, dims=((rc, lc), (rb, lb)), precision=pair, dtype=dtype)
+            position = len(lb)
+        else:
+            out = self(x, y, dims=((lc, rc), (lb, rb)), precision=precision, dtype=dtype)
+            position = len(lb) + (m if batched[1] else 0)
+        if position:
+            order = (position, *[i for i in range(type_of(out).ndim) if i != position])
+            out = transpose(out, perm=order)
+        return [out], [True]
+
+    def examples(self, rng: np.random.Generator) -> Iterable[Example]:
+        def draw(*shape: int, dtype: Any = np.float32) -> np.ndarray:
+            if dtypes.kind(dtype) == "b":
+                return rng.integers(0, 2, shape).astype(dtype)
+            if dtypes.kind(dtype) in "iu":
+                info = dtypes.iinfo(dtype)
+                return rng.integers(int(info.min), int(info.max), shape, endpoint=True).astype(dtype)
+            values = rng.normal(size=shape)
+            return (values + 1j * rng.normal(size=shape) if dtypes.kind(dtype) == "c" else values).astype(dtype)
+
+        matrix = (((1,), (0,)), ((), ()))
+        for side in (0, 1):
+            for xs, ys, dims in (
+                    ((2, 3), (3, 4), matrix),
+                    ((3, 2), (3, 4), (((0,), (0,)), ((), ()))),
+                    ((2, 3), (4, 3), (((1,), (1,)), ((), ()))),
+                    ((3, 2), (4, 3), (((0,), (1,)), ((), ()))),
+                    ((3,), (3, 2), (((0,), (0,)), ((), ()))),
+                    ((2, 3), (3,), (((1,), (0,)), ((), ()))),
+                    ((3,), (2,), (((), ()), ((), ()))),
+                    ((2, 3, 4), (2, 4, 2), (((2,), (1,)), ((0,), (0,)))),
+                    ((3, 2, 4), (4, 3, 2), (((0, 2), (1, 0)), ((1,), (2,)))),
+                    ((2, 3, 2, 2), (2, 2, 3), (((1,), (2,)), ((3, 0), (0, 1)))),
+                    ((0, 3), (3, 2), matrix), ((2, 0), (0, 2), matrix)):
+                yield Example(draw(*xs), draw(*ys), dims=dims, linear=(side,), order=1 if 0 in xs + ys else 2)
+        yield Example(draw(2, 3), draw(2, 3), dims=(((0, 1), (0, 1)), ((), ())), linear=(0,),
+                      precision=(Precision.HIGHEST, Precision.HIGHEST))
+        yield Example(draw(2, 3), draw(3, 2), dims=matrix, precision=DotAlgorithmPreset["BF16_BF16_F32"], order=0)
+        yield Example(draw(2, 3), draw(3, 2), dims=matrix, precision=DotAlgorithmPreset["F32_F32_F32"])
+        for dtype in (np.int32, np.int8, np.uint8, np.bool_, np.float16, dtypes.bfloat16):
+            yield Example(draw(2, 5, dtype=dtype), draw(5, 3, dtype=dtype), dims=matrix, order=0)
+        yield Example(draw(2, 3, dtype=np.complex64), draw(3, 4, dtype=np.complex64), dims=matrix, linear=(1,), order=1)
+        for x, y, out in ((np.int8, np.int8, np.int32), (dtypes.bfloat16, dtypes.bfloat16, np.float32),
+                          (np.bool_, np.bool_, np.int32), (np.uint8, np.int8, np.int32), (np.float32, np.float32, np.int8),
+                          (np.int8, np.int8, np.float32), (np.float16, np.float32, None), (np.int8, np.float32, None)):
+            yield Example(draw(3, 4, dtype=x), draw(4, 2, dtype=y), dims=matrix, order=0,
+                          dtype=None if out is None else np.dtype(out))
+
+    def oracle(self, jax: Any, x: Any, y: Any, *, dims: Dims, precision: Any = None, dtype: Any = None) -> Any:
+        if type(precision) is tuple:
+            precision = tuple([p.name.lower() for p in precision])
+        elif precision is not None:
+            precision = precision.name
+        return jax.lax.dot_general(x, y, dims, precision=precision, preferred_element_type=dtype)
+
+
+def _shifted(axes: Axes) -> Axes:
+    return tuple([i + 1 for i in axes])
+
+
+def check_dims(x: ArrayType, y: ArrayType, dims: Dims) -> None:
+    """A TypeError unless `dims` are contracted and batch axes of `x` and `y`."""
+    for what, (left, right) in zip(("contracted", "batch"), dims):
+        for side, t, axes in (("lhs", x, left), ("rhs", y, right)):
+            for axis in axes:
+                if not 0 <= axis < t.ndim:
+                    raise errors.type_error(
+                        f"{what} axes of {side} are {axes}: {axis} is not an axis of {side} {t}",
+                        fix=f"write {axis % t.ndim} for {axis}" if -t.ndim <= axis < 0 else
+                            f"check the rank of {side} and dimension_numbers")
+            if len(set(axes)) != len(axes):
+                raise errors.type_error(f"{what} axes of {side} {axes} name one axis twice", fix="name each axis once")
+        if len(left) != len(right):
+            raise errors.type_error(
+                f"{what} axes come in pairs: lhs {x} has {len(left)} of them, {left}, rhs {y} has {len(right)}, {right}",
+                fix="give dimension_numbers as ((lhs contracted, rhs contracted), (lhs batch, rhs batch))")
+        for i, j in zip(left, right):
+            if x.shape[i] != y.shape[j]:
+                raise errors.type_error(
+                    f"{what} sizes differ: lhs {x} axis {i} has size {x.shape[i]}, rhs {y} axis {j} has size "
+                    f"{y.shape[j]}", fix="transpose one operand, or check which axis is the batch axis")
+    for side, contract, batch in (("lhs", dims[0][0], dims[1][0]), ("rhs", dims[0][1], dims[1][1])):
+        both = sorted(set(contract) & set(batch))
+        if both:
+            raise errors.type_error(f"axis {both[0]} of {side} is both contracted and a batch axis",
+                                    fix="name it in one of the two")
+
+
+dot_general = DotGeneral("dot_general")

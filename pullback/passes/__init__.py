@@ -1,0 +1,1 @@
+"""Rewrites (Program -> Program) and analyses (Program -> facts)."""

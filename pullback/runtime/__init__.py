@@ -1,0 +1,1 @@
+"""How programs run: the compiler and its buffers, lowering, and where each operation executes."""

@@ -1,0 +1,114 @@
+"""The base trace: operations on known arrays run at once, on NumPy or on XLA.
+
+Small operations run by the primitive's `numpy` rule, which costs microseconds and needs no compile.
+Operations that carry programs, have a slow reference, or are large enough for XLA's threads to win are
+compiled (once for each primitive, types and params).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.core import config, dtypes, errors
+from pullback.core.array import ConcreteArray
+from pullback.core.primitive import Primitive
+from pullback.core.program import Equation, Program, Var
+from pullback.core.trace import Trace, Tracer, leaked, set_base
+from pullback.core.types import ArrayType, is_scalar, scalar_type
+
+# From this many elements of operands and results on, an elementwise operation is worth a compiled call.
+_LARGE = 1 << 21
+
+
+
+class EagerTrace(Trace):
+    """Runs every operation at once."""
+
+    def describe(self) -> str:
+        return "eager evaluation"
+
+    def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+        types = []
+        for arg in args:
+            if isinstance(arg, ConcreteArray):
+                types.append(arg.type)
+            elif isinstance(arg, Tracer):
+                raise leaked(arg)
+            else:
+                types.append(scalar_type(arg))
+        out_types = primitive.infer(tuple(types), params)
+        if primitive.expands("numpy"):
+            return primitive.expand(*args, **params)  # type: ignore[no-any-return]
+        if self._on_xla(primitive, types, out_types):
+            results = _compiled(primitive, tuple(types), params)(args)
+        else:
+            with np.errstate(all="ignore"):
+                arrays = primitive.numpy(*[_ndarray(arg) for arg in args], **params)
+            results = [_array(t, a) for t, a in zip(out_types, arrays, strict=True)]
+        if config.debug_nans.value or config.debug_infs.value:
+            check_finite(primitive, results)
+        return results
+
+    def _on_xla(self, primitive: Primitive, types: Sequence[ArrayType], out_types: Sequence[ArrayType]) -> bool:
+        where = config.eager.value
+        if where != "auto":
+            return where == "xla" or bool(primitive.programs)
+        if primitive.programs or primitive.slow_reference:
+            return True
+        return primitive.parallel and sum([t.size for t in types]) + sum([t.size for t in out_types]) > _LARGE
+
+
+def _ndarray(arg: Any) -> Any:
+    if isinstance(arg, ConcreteArray):
+        return arg.numpy()
+    return scalar_type(arg).dtype.type(arg) if not isinstance(arg, np.generic) else arg
+
+
+def _array(t: ArrayType, result: Any) -> ConcreteArray:
+    physical = t.physical() if t.is_key else t
+    host = np.asarray(result)
+    assert host.dtype == physical.dtype and host.shape == physical.shape, (t, host.dtype, host.shape)
+    return ConcreteArray(t, host)
+
+
+_single: dict[Any, Any] = {}
+
+
+def single(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str, Any]) -> Program:
+    """A program of one equation."""
+    inputs = [Var(t) for t in types]
+    outputs = [Var(t) for t in primitive.infer(types, params)]
+    return Program(inputs, [Equation(primitive, inputs, outputs, params)], outputs, primitive.name)
+
+
+def _compiled(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str, Any]) -> Any:
+    from pullback.runtime.executable import executable  # loads the compiler: on first use only
+    if len(primitive.programs) == 1 and primitive.runs_program:
+        return executable(params[primitive.programs[0]])
+    key = (primitive, types, *params.items())
+    program = _single.get(key)
+    if program is None:
+        program = _single[key] = single(primitive, types, params)
+    return executable(program)
+
+
+def check_finite(primitive: Primitive, results: Sequence[Any]) -> None:
+    """Raises FloatingPointError if a result holds a NaN (or an infinity) and the setting asks for it."""
+    for result in results:
+        if is_scalar(result) or not dtypes.is_inexact(result.type.dtype):
+            continue
+        array = result.numpy()
+        for setting, test, what in ((config.debug_nans, np.isnan, "NaN"), (config.debug_infs, np.isinf, "infinity")):
+            if setting.value and test(array).any():
+                count = int(test(array).sum())
+                raise errors.make(
+                    FloatingPointError, f"invalid value ({'nan' if what == 'NaN' else 'inf'}): {primitive.name} made "
+                    f"{count} {what} among {result.type.size} elements of {result.type}", op="",
+                    fix="make the operands valid before this line (clip, where on the input), or find where "
+                        "they went wrong; nan_to_num would only hide it")
+
+
+set_base(EagerTrace())

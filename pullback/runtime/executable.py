@@ -1,0 +1,84 @@
+"""Executables: a Program compiled, and its call on Arrays."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.core import config, errors, source
+from pullback.core.array import ConcreteArray
+from pullback.core.array import runtime as array_runtime
+from pullback.core.program import Program
+from pullback.core.types import is_scalar, scalar_type
+from pullback.passes.pipeline import optimize
+from pullback.runtime import pjrt
+from pullback.runtime.lower import lower
+
+_log = logging.getLogger("pullback")
+
+
+class Executable:
+    """A compiled program. Calling it with values gives Arrays; the computation may still be running."""
+
+    __slots__ = ("compiled", "donated", "kept", "options", "program", "result_types", "text")
+
+    def __init__(self, program: Program, donated: Sequence[bool] = (), options: Any = None) -> None:
+        self.program = program
+        optimized = optimize(program)
+        # Inputs that nothing reads are not passed to the compiled program.
+        self.kept = tuple(i for i, used in enumerate(optimized.used) if used)
+        self.donated = tuple(donated[i] for i in self.kept) if donated else ()
+        self.options = dict(options) if options else None
+        self.result_types = program.output_types
+        self.text = lower(optimized.program, self.donated)
+        self.compiled: dict[Any, pjrt.Compiled] = {}  # by device; None: the default one
+
+    def __call__(self, args: Sequence[Any]) -> list[Any]:
+        given = [args[i] for i in self.kept]
+        place = None
+        for arg in given:
+            if type(arg) is ConcreteArray and arg.placement is not None:
+                place = arg.placement
+        compiled = self.compiled.get(place) or self.compile(place)
+        buffers = [device_buffer(arg, place) for arg in given]
+        return [ConcreteArray(t, None, buffer, place)
+                for t, buffer in zip(self.result_types, compiled(buffers), strict=True)]
+
+    def compile(self, place: Any = None) -> pjrt.Compiled:
+        """Compiles for a device."""
+        if config.log_compiles.value:
+            _log.warning("compiling %s, called at %s", self.program.name, source.here())
+        physical = [(t.physical().shape, t.physical().dtype) for t in self.result_types]
+        compiled = self.compiled[place] = pjrt.compile(
+            self.text, physical, devices=None if place is None else [place], options=self.options)
+        return compiled
+
+
+def executable(program: Program) -> Executable:
+    """The program compiled, once."""
+    return program.memo(Executable)  # type: ignore[no-any-return]
+
+
+def device_buffer(value: Any, place: Any = None) -> Any:
+    """The value on a device (None: the default one); the buffer is kept with the Array."""
+    if is_scalar(value):
+        return pjrt.put(np.asarray(value, scalar_type(value).dtype), place, copy=True)
+    buffer = value._device
+    if buffer is None:
+        host = value.numpy()
+        buffer = value._device = pjrt.put(host, place, copy=not host.flags.c_contiguous)
+    elif pjrt.is_deleted(buffer):
+        value.numpy()  # raises the error that names donation
+    elif place is not None and value.placement != place:
+        if value.placement is not None:
+            raise errors.value_error(f"arrays on different devices: {value.placement} and {place}",
+                                     fix="bring them to one device with device_put")
+        buffer = pjrt.copy_to_device(buffer, place)
+    return buffer
+
+
+array_runtime.to_numpy = pjrt.to_numpy
+array_runtime.is_deleted = pjrt.is_deleted

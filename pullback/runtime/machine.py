@@ -1,0 +1,79 @@
+"""What of the host the compiler depends on: memory layout, processor, environment variables."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+__all__ = ["aligned_empty", "processor", "read_memory", "requested_devices"]
+
+_ALIGNMENT = 64  # bytes; XLA's CPU client takes over host memory that starts on this boundary without a copy
+_PROCESSOR_FIELDS = ("vendor_id", "cpu family", "model", "flags",  # x86
+                     "CPU implementer", "CPU part", "Features",  # ARM
+                     "isa")  # RISC-V
+
+
+def aligned_empty(shape: Sequence[int], dtype: DTypeLike) -> np.ndarray[Any, Any]:
+    """An uninitialised array whose memory `pjrt.put(..., copy=False)` can take over without a copy."""
+    dtype = np.dtype(dtype)
+    size = math.prod(shape) * dtype.itemsize
+    memory = np.empty(size + _ALIGNMENT, np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    return memory[start:start + size].view(dtype).reshape(shape)
+
+
+def read_memory(address: int, shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """A read-only copy of the array that XLA keeps at `address`.
+
+    XLA packs integers and floats of 2 and 4 bits into bytes, lowest bits first; NumPy gives each a byte.
+    """
+    count = math.prod(shape)
+    packed_type = re.fullmatch(r"u?int([24])|float(4)_.*", dtype.name)
+    if count == 0:
+        result = np.empty(shape, dtype)
+    elif packed_type:
+        bits = int(packed_type[1] or packed_type[2])
+        packed = np.frombuffer(ctypes.string_at(address, -(-count * bits // 8)), np.uint8)
+        codes = (packed[:, None] >> np.arange(0, 8, bits, dtype=np.uint8)) & np.uint8(2 ** bits - 1)
+        result = codes.reshape(-1)[:count].view(dtype).reshape(shape)
+    else:
+        result = np.frombuffer(ctypes.string_at(address, count * dtype.itemsize), dtype).reshape(shape)
+    result.setflags(write=False)
+    return result
+
+
+def requested_devices() -> int | None:
+    """The number of virtual CPU devices that the environment asks for, or None."""
+    for variable in ("PULLBACK_NUM_CPU_DEVICES", "JAX_NUM_CPU_DEVICES"):
+        text = os.environ.get(variable, "").strip()
+        if text in ("", "-1"):  # -1 is jax's way to write "not set"
+            continue
+        if not text.isdecimal() or int(text) < 1:
+            raise ValueError(f"{variable}: got {text!r}, a count of at least 1 is required; set or unset it")
+        return int(text)
+    return None
+
+
+def processor(compiled_sample: Callable[[], bytes], path: str = "/proc/cpuinfo") -> str:
+    """What decides which machine code this processor runs.
+
+    Where there is no `path`, it is the target features that XLA wrote into `compiled_sample()`.
+    """
+    fields: dict[str, str] = {}
+    if os.path.exists(path):
+        with open(path) as file:
+            first = file.read().split("\n\n")[0]
+        for line in first.splitlines():
+            name, _, value = line.partition(":")
+            fields[name.strip()] = " ".join(sorted(value.split()))
+    if fields.keys() & {"flags", "Features", "isa"}:
+        return "; ".join([f"{name} {fields[name]}" for name in _PROCESSOR_FIELDS if name in fields])
+    written = re.findall(rb"[+-][\w.-]+(?:,[+-][\w.-]+)+", compiled_sample())
+    return "features " + " ".join(sorted({features.decode() for features in written}))
