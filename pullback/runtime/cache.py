@@ -1,9 +1,9 @@
 """Compiled programs kept on disk, so that the next process need not compile them again.
 
 The environment variable PULLBACK_CACHE names the directory (default ~/.cache/pullback), or is "off";
-PULLBACK_CACHE_BYTES bounds its size (default 1 GiB). One file per program, written under another name and then
-renamed, with a checksum inside: processes may share the directory, and a damaged file is a miss. No failure to
-read or write reaches the caller: the cache then merely misses.
+PULLBACK_CACHE_BYTES bounds its size (default 1 GiB). One file per program, written under another name and
+then renamed, with a checksum inside: processes may share the directory, and a damaged file is a miss. No
+failure to read or write reaches the caller: the cache then merely misses.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _ABANDONED_SECONDS = 3600.0  # a temporary file this old belongs to a process th
 
 _lock = threading.Lock()
 _counts: Counter[str] = Counter()
-_sizes: dict[Path, tuple[int, int]] = {}  # directory -> (bytes in it as far as known, stores until the next scan)
+_sizes: dict[Path, tuple[int, int]] = {}  # directory -> (bytes in it as known, stores until the next scan)
 _refused: set[Path] = set()
 
 
@@ -117,10 +117,12 @@ def _directory() -> Path | None:
     # XLA runs what it loads: a directory that others write to would let them run code as this user.
     if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o002):
         with _lock:
-            first, _ = directory not in _refused, _refused.add(directory)
+            first = directory not in _refused
+            _refused.add(directory)
         if first:
-            warnings.warn(f"pullback: compiled programs are not cached: {directory} belongs to another user or is "
-                          f"writable by all; set PULLBACK_CACHE to a directory of your own, or to off", stacklevel=3)
+            warnings.warn(f"pullback: compiled programs are not cached: {directory} belongs to another user or "
+                          f"is writable by all; set PULLBACK_CACHE to a directory of your own, or to off",
+                          stacklevel=3)
         return None
     return directory
 
@@ -128,7 +130,7 @@ def _directory() -> Path | None:
 def _limit() -> int:
     text = os.environ.get("PULLBACK_CACHE_BYTES", "").strip()
     if text and not text.isdecimal():
-        raise ValueError(f"PULLBACK_CACHE_BYTES: got {text!r}, a number of bytes is required, such as 1073741824")
+        raise ValueError(f"PULLBACK_CACHE_BYTES: got {text!r}, a number of bytes is required, such as 1000000")
     return int(text) if text else _DEFAULT_BYTES
 
 

@@ -1,0 +1,61 @@
+"""pullback: arrays, automatic differentiation and program transformations with JAX's interface, on XLA.
+
+Names are loaded on first use, so that `import pullback` costs little more than NumPy.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Public name -> module that defines it.
+_NAMES: dict[str, str] = {
+    **dict.fromkeys(["grad", "hessian", "jacfwd", "jacobian", "jacrev", "jvp", "linear_transpose", "linearize",
+                     "value_and_grad", "vjp"], "pullback.api.ad"),
+    "vmap": "pullback.api.batch",
+    "jit": "pullback.api.jit",
+    **dict.fromkeys(["ensure_compile_time_eval", "eval_shape", "make_jaxpr", "named_call", "named_scope"],
+                    "pullback.api.inspect"),
+    "ShapeDtypeStruct": "pullback.api.stages",
+    **dict.fromkeys(["block_until_ready", "copy_to_host_async", "default_backend", "device_count", "device_get",
+                     "device_put", "devices", "host_count", "local_device_count", "local_devices", "process_count",
+                     "process_index"], "pullback.runtime.device"),
+    **dict.fromkeys(["clear_caches", "config", "debug_infs", "debug_key_reuse", "debug_nans",
+                     "default_matmul_precision", "default_prng_impl", "disable_jit", "enable_x64", "log_compiles",
+                     "numpy_dtype_promotion", "numpy_rank_promotion", "check_tracer_leaks", "checking_leaks",
+                     "threefry_partitionable", "enable_checks"], "pullback.api.settings"),
+    "Array": "pullback.core.array",
+    "float0": "pullback.core.dtypes",
+    "Device": "pullback.runtime.pjrt",
+}
+_MODULES = {"api", "compat", "core", "dtypes", "errors", "lax", "nn", "numpy", "random", "sharding", "stages", "tree",
+            "tree_util", "typing"}
+_ready = False
+
+
+def _load_engine() -> None:
+    """Joins what must know of one another once anything runs: the base trace, and the methods of Arrays."""
+    global _ready
+    if not _ready:
+        _ready = True
+        importlib.import_module("pullback.runtime.eager")
+        importlib.import_module("pullback.numpy")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        _load_engine()
+        found = getattr(importlib.import_module(_NAMES[name]), name)
+        globals()[name] = found
+        return found
+    if name in _MODULES:
+        return importlib.import_module(f"pullback.{name}")
+    from pullback.core.errors import UnsupportedError
+    raise UnsupportedError(
+        f"pullback has no {name!r}\n  fix: docs/jax_compat.md lists the supported names of jax")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_NAMES, *_MODULES})

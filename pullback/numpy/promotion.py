@@ -1,0 +1,120 @@
+"""Operands of numpy functions: made arrays, promoted to one dtype, broadcast to one shape."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.core import config, dtypes, errors
+from pullback.core.array import Array, ConcreteArray
+from pullback.core.primitive import TABLE
+from pullback.core.trace import type_of
+from pullback.core.types import is_scalar, scalar_type
+from pullback.core.values import value
+from pullback.lax.operand import retype
+
+
+def operand(x: Any) -> Any:
+    """`x` as an Array or scalar; lists and tuples are refused, as in jax, because converting them is slow and hides
+    mistakes."""
+    if isinstance(x, Array):
+        return x
+    if isinstance(x, (list, tuple)):
+        raise errors.type_error(f"got a {type(x).__name__}, an array or a number is required",
+                                fix="convert it with jnp.array(...)")
+    return value(x)
+
+
+def as_array(x: Any) -> Any:
+    """A scalar as an array without axes; arrays and tracers as they are."""
+    if is_scalar(x):
+        t = scalar_type(x)
+        return ConcreteArray(t, np.asarray(x, t.dtype))
+    return x
+
+
+def promoted(*args: Any) -> list[Any]:
+    """The arguments in their common dtype, not yet of one shape."""
+    values = [operand(arg) for arg in args]
+    types = [type_of(v) for v in values]
+    first = types[0]
+    if all([t.dtype == first.dtype and t.weak == first.weak for t in types]):
+        return values
+    dtype, weak = dtypes.promote([(t.dtype, t.weak) for t in types])
+    return [retype(v, dtype, weak) for v in values]
+
+
+def promoted_inexact(*args: Any) -> list[Any]:
+    """The arguments in their common dtype; integers and booleans become floats."""
+    values = promoted(*args)
+    t = type_of(values[0])
+    if dtypes.is_inexact(t.dtype):
+        return values
+    return [retype(v, dtypes.to_inexact(t.dtype), t.weak) for v in values]
+
+
+def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The shape that arrays of these shapes broadcast to, by NumPy's rules."""
+    ndim = max([len(s) for s in shapes], default=0)
+    result = []
+    for i in range(ndim):
+        sizes = {s[i - ndim + len(s)] for s in shapes if i - ndim + len(s) >= 0} - {1}
+        if len(sizes) > 1:
+            raise errors.value_error(
+                f"shapes {', '.join(map(str, shapes))} cannot be broadcast together: axis {i - ndim} has sizes "
+                f"{' and '.join(map(str, sorted(sizes)))}",
+                fix="give one of them a size of 1 there (x[:, None]), or transpose")
+        result.append(sizes.pop() if sizes else 1)
+    return tuple(result)
+
+
+def broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
+    """`x` broadcast to `shape`."""
+    t = type_of(x)
+    if t.shape == shape:
+        return x
+    if len(t.shape) > len(shape) or any(
+            a not in (1, b) for a, b in zip(t.shape[::-1], shape[::-1], strict=False)):
+        raise errors.value_error(f"{t} cannot be broadcast to shape {shape}",
+                                 fix="sizes must agree or be 1, counted from the last axis")
+    # Axes of size 1 that grow are dropped first: broadcast_in_dim then stretches nothing.
+    offset = len(shape) - t.ndim
+    kept = [i for i, n in enumerate(t.shape) if n == shape[offset + i]]
+    if len(kept) < t.ndim:
+        x = TABLE["reshape"](x, shape=tuple(t.shape[i] for i in kept))
+    return TABLE["broadcast_in_dim"](x, shape=shape, dims=tuple(offset + i for i in kept))
+
+
+def _rank_promotion(shapes: Sequence[tuple[int, ...]]) -> None:
+    mode = config.numpy_rank_promotion.value
+    ranks = {len(s) for s in shapes if s}
+    if mode == "allow" or len(ranks) < 2:
+        return
+    text = f"operands of ranks {sorted(ranks)} with shapes {', '.join(map(str, shapes))} need rank promotion"
+    if mode == "raise":
+        raise errors.value_error(text, fix="give them one rank (x[None, :]), or allow it with numpy_rank_promotion")
+    warnings.warn(text, stacklevel=3)
+
+
+def broadcast(*args: Any) -> list[Any]:
+    """Arguments of one shape; scalars stay scalars, which elementwise operations take as they are."""
+    shapes = [type_of(a).shape for a in args]
+    full = [s for s in shapes if s]
+    if not full or all([s == full[0] for s in full]):
+        return list(args)
+    _rank_promotion(shapes)
+    shape = broadcast_shapes(shapes)
+    return [broadcast_to(a, shape) if s else a for a, s in zip(args, shapes, strict=True)]
+
+
+def elementwise(*args: Any) -> list[Any]:
+    """Arguments of one dtype and one shape (or scalars)."""
+    return broadcast(*promoted(*args))
+
+
+def elementwise_inexact(*args: Any) -> list[Any]:
+    """Arguments of one inexact dtype and one shape (or scalars)."""
+    return broadcast(*promoted_inexact(*args))
