@@ -10,10 +10,12 @@ from typing import Any
 
 from pullback.api.flat import FlatFunction, argument_names, check_callable, function_name, leaf_value
 from pullback.api.stages import Lowered, Traced
-from pullback.core import config, errors, trace, tree
-from pullback.core.array import Array, ConcreteArray
+from pullback.core import config, dtypes, errors, trace, tree
+from pullback.core.array import Array
 from pullback.core.program import Program
 from pullback.core.trace import Tracer, bind, type_of
+from pullback.core.types import ArrayType
+from pullback.interpret.evaluate import evaluate
 from pullback.interpret.stage import stage
 from pullback.ops.call import call
 from pullback.runtime.eager import check_finite
@@ -36,6 +38,12 @@ class Staged:
 
 # Signatures of functions, shared by all `jit(f)` of one f, gone with the function.
 _caches: weakref.WeakKeyDictionary[Any, dict[Any, Staged]] = weakref.WeakKeyDictionary()
+
+
+def clear() -> None:
+    """Forgets the signatures of all jitted functions."""
+    for cache in _caches.values():
+        cache.clear()
 
 
 def _cache_of(fun: Any) -> dict[Any, Staged]:
@@ -80,11 +88,10 @@ class Jitted:
     """A jitted function. Call it as the function; `lower` and `trace` show what it compiles to."""
 
     def __init__(self, fun: Callable[..., Any], static_argnums: Any, static_argnames: Any, donate_argnums: Any,
-                 donate_argnames: Any, inline: bool, options: Any) -> None:
+                 donate_argnames: Any, options: Any) -> None:
         self.fun = fun
         self.static_nums, self.static_names = _names_and_numbers(fun, static_argnums, static_argnames, "static")
         self.donate_nums, self.donate_names = _names_and_numbers(fun, donate_argnums, donate_argnames, "donate")
-        self.inline = inline
         self.options = tuple(sorted(options.items())) if options else None
         self.cache = _cache_of(fun)
         self.config = (self.static_nums, self.static_names, self.donate_nums, self.donate_names, self.options)
@@ -231,8 +238,6 @@ class _Placeholder(Array):
 def _placeholder(x: Any) -> Any:
     if isinstance(x, Array) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return x
-    from pullback.core import dtypes
-    from pullback.core.types import ArrayType
     return _Placeholder(ArrayType(tuple(x.shape), dtypes.canonicalize(x.dtype), bool(getattr(x, "weak_type", False))))
 
 
@@ -241,8 +246,7 @@ def _check_results(staged: Staged, values: Sequence[Any], results: Sequence[Any]
     try:
         check_finite(call, results)
     except FloatingPointError:
-        from pullback.interpret.evaluate import evaluate
-        evaluate(staged.program, [v if isinstance(v, ConcreteArray) else v for v in values])
+        evaluate(staged.program, values)
         raise
 
 
@@ -273,4 +277,4 @@ def jit(fun: Any = None, /, *, in_shardings: Any = None, out_shardings: Any = No
             keep_unused=keep_unused, device=device, backend=backend, inline=inline,
             compiler_options=compiler_options)
     check_callable(fun, "jit")
-    return Jitted(fun, static_argnums, static_argnames, donate_argnums, donate_argnames, inline, compiler_options)
+    return Jitted(fun, static_argnums, static_argnames, donate_argnums, donate_argnames, compiler_options)

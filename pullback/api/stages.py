@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pullback.core import errors, tree
+from pullback.api.flat import flatten_args
+from pullback.core import dtypes, errors, tree
 from pullback.core.program import Program
 from pullback.core.show import show
+from pullback.core.trace import Tracer, type_of
 from pullback.core.types import ArrayType
+from pullback.passes.pipeline import optimize
 from pullback.runtime.executable import Executable
+from pullback.runtime.lower import lower
 
 
 class ShapeDtypeStruct:
@@ -23,7 +27,6 @@ class ShapeDtypeStruct:
     __slots__ = ("dtype", "shape", "sharding", "weak_type")
 
     def __init__(self, shape: Any, dtype: Any, *, sharding: Any = None, weak_type: bool = False, **_: Any) -> None:
-        from pullback.core import dtypes
         if dtype is None:
             raise errors.value_error("dtype is None, a dtype is required", op="ShapeDtypeStruct")
         self.shape = tuple(shape)
@@ -133,8 +136,6 @@ class Lowered:
         if dialect not in (None, "stablehlo"):
             raise errors.value_error(f"dialect is {dialect!r}, 'stablehlo' is required", op="as_text",
                                      fix="compile() and as_text() on the result give XLA's own HLO")
-        from pullback.passes.pipeline import optimize
-        from pullback.runtime.lower import lower
         optimized = optimize(self.traced.program)
         donated = [d for d, used in zip(self.traced.donated, optimized.used, strict=False) if used]
         return lower(optimized.program, donated)
@@ -161,8 +162,6 @@ class Compiled:
         self.out_info = traced.out_info
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from pullback.api.flat import flatten_args
-        from pullback.core.trace import Tracer, type_of
         leaves, in_tree = flatten_args((args, kwargs))
         if any(isinstance(x, Tracer) for x in leaves):
             raise errors.type_error("a compiled function was called with traced values", op=self.traced.fun_name,

@@ -1,9 +1,9 @@
 """Random bits and keys. One generator underlies all: the counter-based block cipher threefry2x32.
 
-A key is two 32-bit words. Block i of a key is threefry(key, i), where i is a 64-bit counter given as two words;
-it is two words of random bits. An array of bits takes one block per element, so an element depends on the key and
-on its place alone, never on how the array is laid out or computed. With several keys every operation acts on each
-key by itself, so batching needs no rule of its own.
+A key is two 32-bit words. Block i of a key is threefry(key, i), where i is a 64-bit counter given as two
+words; it is two words of random bits. An array of bits takes one block per element, so an element depends on
+the key and on its place alone, never on how the array is laid out or computed. With several keys every
+operation acts on each key by itself, so a batch of keys is just more keys.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def threefry(words: Sequence[Any], x0: Any, x1: Any, add: Callable[..., Any], mi
     return x0, x1
 
 
-# -- on Python integers: for a few blocks this is faster than NumPy's hundred small operations ----------------
+# -- on Python integers: for a few blocks this is faster than NumPy's hundred small operations -----------
 
 
 def _add_ints(x: int, word: int, n: int) -> int:
@@ -62,7 +62,7 @@ def _mix_ints(x0: int, x1: int, r: int) -> tuple[int, int]:
 _FEW_BLOCKS = 10
 
 
-# -- on ndarrays, in place, in pieces that stay in the cache --------------------------------------------------
+# -- on ndarrays, in place, in pieces that stay in the cache -------------------------------------------
 
 _PIECE = 1 << 16
 _SHIFTS = [np.uint32(n) for n in range(33)]
@@ -89,7 +89,7 @@ def _threefry_arrays(k0: np.ndarray, k1: np.ndarray, x0: np.ndarray, x1: np.ndar
 
 
 def _blocks(words: np.ndarray, count: int) -> Iterator[tuple[tuple[slice, slice], np.ndarray, np.ndarray]]:
-    """Blocks 0 .. count - 1 of each key, piece by piece: where they go in an array [keys, count], and both words.
+    """Blocks 0 .. count - 1 of each key, piece by piece: their place in an array [keys, count], and both words.
 
     Args:
       words: uint32[keys, 2].
@@ -116,7 +116,7 @@ def _blocks(words: np.ndarray, count: int) -> Iterator[tuple[tuple[slice, slice]
             yield (some, here), *_threefry_arrays(k0, k1, x0, x1)
 
 
-# -- in StableHLO: straight-line, so that XLA makes one loop of it --------------------------------------------
+# -- in StableHLO: straight-line, so that XLA makes one loop of it --------------------------------------
 
 
 def _shift(b: Any, left: bool, x: Any, n: int) -> Any:
@@ -134,14 +134,6 @@ def _word(b: Any, words: Any, i: int) -> Any:
     return b.reshape(one, shape)
 
 
-def _join(b: Any, x0: Any, x1: Any) -> Any:
-    """Two words as one key: u32[s], u32[s] -> u32[s, 2]."""
-    shape = x0.type.shape
-    parts = [b.reshape(x, (*shape, 1)) for x in (x0, x1)]
-    return b.op("stablehlo.concatenate", parts, ArrayType((*shape, 2), dtypes.uint32),
-                f"dimension = {len(shape)} : i64")
-
-
 def _threefry_hlo(b: Any, k0: Any, k1: Any, x0: Any, x1: Any, dims: Sequence[int]) -> tuple[Any, Any]:
     """threefry on Values; the axes of the keys are the axes `dims` of the counters."""
     def add(x: Any, word: Any, n: int) -> Any:
@@ -155,6 +147,21 @@ def _threefry_hlo(b: Any, k0: Any, k1: Any, x0: Any, x1: Any, dims: Sequence[int
 
     parity = b.xor(b.xor(k0, k1), b.full(_PARITY, k0.type))
     return threefry((k0, k1, parity), x0, x1, add, mix)  # type: ignore[no-any-return]
+
+
+def _keys_hlo(b: Any, keys: Any, x0: Any, x1: Any) -> Any:
+    """The keys that the blocks of the counters x0, x1: u32[s + shape] give: u32[s + shape, 2].
+
+    Both words are computed at the place of either, which costs less than joining two arrays, in time to
+    compile and to run. The barrier keeps XLA from fusing chains of splits, which compile slowly.
+    """
+    shape = x0.type.shape
+    both = x0.type.with_shape((*shape, 2))
+    x0, x1 = (b.broadcast_in_dim(x, range(len(shape)), both) for x in (x0, x1))
+    words = [_word(b, keys, i) for i in range(2)]
+    x0, x1 = _threefry_hlo(b, *words, x0, x1, range(len(words[0].type.shape)))
+    first = b.compare("EQ", b.iota(both, len(shape)), b.full(0, both))
+    return b.op("stablehlo.optimization_barrier", [b.select(first, x0, x1)], both)
 
 
 def _counters(b: Any, lead: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, Any]:
@@ -177,7 +184,7 @@ def _counters(b: Any, lead: tuple[int, ...], shape: tuple[int, ...]) -> tuple[An
     return b.convert(_shift(b, False, number, 32), dtypes.uint32), b.convert(number, dtypes.uint32)
 
 
-# -- the primitives -------------------------------------------------------------------------------------------
+# -- the primitives ---------------------------------------------------------------------------------------
 
 
 def check_key(t: ArrayType) -> ArrayType:
@@ -194,6 +201,8 @@ def check_key(t: ArrayType) -> ArrayType:
 
 class KeyPrimitive(NoGradient):
     """An operation that treats each key, or each pair of a key and a number, by itself."""
+
+    parallel = True
 
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], **params: Any
               ) -> tuple[Outputs, list[bool]]:
@@ -272,7 +281,9 @@ class RandomSeed(KeyPrimitive):
             high = b.convert(_shift(b, False, b.convert(seeds, dtypes.uint64), 32), dtypes.uint32)
         else:
             high = b.full(0, low.type)
-        return [_join(b, high, low)]
+        shape = low.type.shape
+        parts = [b.reshape(x, (*shape, 1)) for x in (high, low)]
+        return [b.op("stablehlo.concatenate", parts, b.outputs[0], f"dimension = {len(shape)} : i64")]
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
         yield Example(np.int32(-3), order=0, impl="threefry2x32")
@@ -299,7 +310,7 @@ class RandomSplit(KeyPrimitive):
         return [out.reshape((*keys.shape[:-1], *shape, 2))]
 
     def hlo(self, b: Any, keys: Any, *, shape: tuple[int, ...]) -> Outputs:  # type: ignore[override]
-        return [_join(b, *_block_array(b, keys, shape))]
+        return [_keys_hlo(b, keys, *_counters(b, keys.type.shape[:-1], shape))]
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
         for lead, shape in [((), (2,)), ((), ()), ((), (0,)), ((), (3, 4)), ((3,), (5,)), ((0,), (2,))]:
@@ -315,21 +326,21 @@ class RandomFoldIn(KeyPrimitive):
     def type(self, keys: ArrayType, data: ArrayType) -> list[ArrayType]:  # type: ignore[override]
         check_key(keys)
         if data.dtype != dtypes.uint32 or data.shape != keys.shape:
-            raise errors.type_error(f"got keys {keys} and numbers {data}, u32 numbers of the keys' shape are required",
-                                    fix="convert the numbers with astype, and vmap over batches")
+            raise errors.type_error(f"got keys {keys} and numbers {data}, u32 numbers of the keys' shape are "
+                                    "required", fix="convert the numbers with astype, and vmap over batches")
         return [keys]
 
     def numpy(self, keys: np.ndarray, data: np.ndarray) -> Outputs:  # type: ignore[override]
         if np.size(data) <= _FEW_BLOCKS:
+            pairs = zip(keys.reshape(-1, 2).tolist(), data.ravel().tolist(), strict=True)
             made = [threefry((k0, k1, k0 ^ k1 ^ _PARITY), 0, number, _add_ints, _mix_ints)
-                    for (k0, k1), number in zip(keys.reshape(-1, 2).tolist(), data.ravel().tolist(), strict=True)]
+                    for (k0, k1), number in pairs]
             return [np.array(made, np.uint32).reshape(keys.shape)]
         x0, x1 = _threefry_arrays(keys[..., 0], keys[..., 1], np.zeros(data.shape, np.uint32), data.copy())
         return [np.stack([x0, x1], axis=-1)]
 
     def hlo(self, b: Any, keys: Any, data: Any) -> Outputs:  # type: ignore[override]
-        return [_join(b, *_threefry_hlo(b, _word(b, keys, 0), _word(b, keys, 1), b.full(0, data.type), data,
-                                        range(len(data.type.shape))))]
+        return [_keys_hlo(b, keys, b.full(0, data.type), data)]
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
         yield Example(_some_keys(rng, ()), np.uint32(7), order=0)
@@ -363,7 +374,9 @@ class RandomBits(KeyPrimitive):
 
     def hlo(self, b: Any, keys: Any, *, bit_width: int, shape: tuple[int, ...]  # type: ignore[override]
             ) -> Outputs:
-        x0, x1 = _block_array(b, keys, shape)
+        lead = keys.type.shape[:-1]
+        x0, x1 = _threefry_hlo(b, _word(b, keys, 0), _word(b, keys, 1), *_counters(b, lead, shape),
+                               range(len(lead)))
         if bit_width == 64:
             x0, x1 = b.convert(x0, dtypes.uint64), b.convert(x1, dtypes.uint64)
             return [b.or_(_shift(b, True, x0, 32), x1)]
@@ -379,13 +392,6 @@ class RandomBits(KeyPrimitive):
 
     def oracle(self, jax: Any, keys: Any, *, bit_width: int, shape: tuple[int, ...]) -> Any:
         return _for_each(jax, lambda key: jax.random.bits(key, shape, f"uint{bit_width}"), keys)
-
-
-def _block_array(b: Any, keys: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-    """Both words of an array of blocks per key: u32[s, 2] -> twice u32[s + shape]."""
-    lead = keys.type.shape[:-1]
-    x0, x1 = _counters(b, lead, shape)
-    return _threefry_hlo(b, _word(b, keys, 0), _word(b, keys, 1), x0, x1, range(len(lead)))
 
 
 def _some_keys(rng: np.random.Generator, shape: tuple[int, ...]) -> ConcreteArray:

@@ -1,0 +1,186 @@
+"""Running reductions along an axis: element i of the result reduces the elements up to i."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.core import dtypes, errors
+from pullback.core.primitive import TABLE, Example, Outputs, Primitive
+from pullback.core.trace import type_of
+from pullback.core.types import ArrayType
+from pullback.interpret.jvp import jvp
+from pullback.ops.convert import convert_element_type
+from pullback.ops.families import ANY, INEXACT, NUMBER, check_kind
+from pullback.ops.move import concatenate, pad, rev, slice
+from pullback.ops.reduce import complex_extreme, extreme, highest, lowest, wide, widened
+
+Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
+
+
+def tree_scan(combine: Combine, xs: Sequence[Any], axis: int, reverse: bool = False) -> list[Any]:
+    """Running reduction of arrays along `axis` by an associative function, in a logarithmic number of steps.
+
+    Args:
+      combine: (earlier elements, later elements) -> elements; each a list with one array per array of `xs`.
+
+    Source: Blelloch, Prefix sums and their applications, 1990, section 1.2.1: scan the pairs, then fill in.
+    """
+    if reverse:
+        return [rev(x, axes=(axis,)) for x in tree_scan(combine, [rev(x, axes=(axis,)) for x in xs], axis)]
+    n = type_of(xs[0]).shape[axis]
+    if n < 2:
+        return list(xs)
+    pairs = combine(_part(xs, axis, 0, n - 1, 2), _part(xs, axis, 1, n, 2))
+    odd = tree_scan(combine, pairs, axis)
+    before = odd if n % 2 else _part(odd, axis, 0, n // 2 - 1)
+    rest = combine(before, _part(xs, axis, 2, n, 2)) if n > 2 else _part(xs, axis, 2, n, 2)
+    even = [concatenate(x, y, axis=axis) for x, y in zip(_part(xs, axis, 0, 1), rest)]
+    return [_interleave(x, y, axis, n) for x, y in zip(even, odd)]
+
+
+def _part(xs: Sequence[Any], axis: int, start: int, limit: int, stride: int = 1) -> list[Any]:
+    results = []
+    for x in xs:
+        shape = type_of(x).shape
+        starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
+        starts[axis], limits[axis], strides[axis] = min(start, limit), limit, stride
+        results.append(slice(x, start=tuple(starts), limit=tuple(limits), strides=tuple(strides)))
+    return results
+
+
+def _interleave(even: Any, odd: Any, axis: int, n: int) -> Any:
+    """The array whose even places are `even` and whose odd places are `odd`."""
+    t = type_of(even)
+    zero = t.dtype.type(0)
+
+    def spaced(x: Any, low: int, high: int) -> Any:
+        config = tuple([(low, high, 1) if i == axis else (0, 0, 0) for i in range(t.ndim)])
+        return pad(x, zero, config=config)
+
+    return TABLE["add"](spaced(even, 0, 1 - n % 2), spaced(odd, 1, n % 2))
+
+
+class Cumulative(Primitive):
+    """A running reduction along `axis`; `reverse` reduces the elements from i on."""
+
+    def __init__(self, name: str, numpy: Callable[..., np.ndarray], identity: Callable[[Any], Any],
+                 combine: Callable[[Any, Any, Any], Any], kinds: str, doc: str) -> None:
+        super().__init__(name)
+        self.reference = numpy
+        self.identity = identity
+        self.combine = combine
+        self.kinds = kinds
+        self.__doc__ = doc
+
+    def type(self, x: ArrayType, *, axis: int, reverse: bool = False) -> list[ArrayType]:  # type: ignore[override]
+        check_kind([x], self.kinds)
+        if not 0 <= axis < x.ndim:
+            raise errors.value_error(
+                f"axis {axis} is not an axis of the operand {x}", fix=f"write {axis % x.ndim} for {axis}"
+                if -x.ndim <= axis < 0 else "check the rank of the operand and the axis")
+        return [x]
+
+    def numpy(self, x: np.ndarray, *, axis: int, reverse: bool = False) -> Outputs:  # type: ignore[override]
+        held = np.flip(wide(x), axis) if reverse else wide(x)
+        out = self.reference(held, axis)
+        return [(np.flip(out, axis) if reverse else out).astype(x.dtype, copy=False)]
+
+    def hlo(self, b: Any, x: Any, *, axis: int, reverse: bool = False) -> Outputs:
+        # XLA recognises a window as long as the axis and computes it in a logarithmic number of passes.
+        n, ndim = x.type.shape[axis], x.type.ndim
+        if x.type.size == 0:
+            return [x]
+        dtype = widened(x.type.dtype)
+        scalar = ArrayType((), dtype)
+        x = b.convert(x, dtype)
+        ones = [1] * ndim
+        window = [n if i == axis else 1 for i in range(ndim)]
+        edges = [((0, n - 1) if reverse else (n - 1, 0)) if i == axis else (0, 0) for i in range(ndim)]
+        region = b.region([scalar, scalar], lambda b, x, y: [self.combine(b, x, y)])
+        attrs = (f"window_dimensions = {b.ints(window)}, window_strides = {b.ints(ones)}, base_dilations = "
+                 f"{b.ints(ones)}, window_dilations = {b.ints(ones)}, padding = {b.dense(edges)}")
+        out = b.multi("stablehlo.reduce_window", [x, b.full(self.identity(dtype), scalar)], [x.type], attrs, [region])
+        return [b.convert(out[0], b.outputs[0].dtype)]
+
+    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, axis: int, reverse: bool = False
+              ) -> tuple[Outputs, list[bool]]:
+        return [self(args[0], axis=axis + 1, reverse=reverse)], [True]
+
+    def examples(self, rng: np.random.Generator) -> Iterable[Example]:
+        linear = (0,) if self.name == "cumsum" else ()
+        for kind in self.kinds:
+            dtype = {"b": np.bool_, "i": np.int32, "u": np.uint8, "f": np.float32, "c": np.complex64}[kind]
+            order = 0 if kind in "biu" else 2 if kind == "f" else 1
+            for shape, axis, reverse in (((5,), 0, False), ((2, 4), 1, True), ((6, 2), 0, False)):
+                if kind in "biu":
+                    x = rng.integers(0, 2 if kind == "b" else 200, shape).astype(dtype)
+                else:
+                    size = math.prod(shape)
+                    x = ((rng.permutation(size).reshape(shape) - size / 2 + 0.25) / 3 *
+                         (1 + 0.2j if kind == "c" else 1)).astype(dtype)
+                yield Example(x, axis=axis, reverse=reverse, order=order, linear=linear)
+        if "f" in self.kinds:
+            yield Example(np.zeros((0, 2), np.float32), axis=0, reverse=False, linear=linear)
+            yield Example(np.zeros((0, 2), np.float32), axis=1, reverse=True, order=0)
+            yield Example(np.ones((1,), np.float32), axis=0, reverse=False, linear=linear)
+            yield Example(np.float32([1, np.nan, 2]), axis=0, reverse=False, order=0)
+            yield Example(np.float32([-np.inf, -np.inf, 2, np.inf, 1]), axis=0, reverse=False, order=0)
+            yield Example(rng.normal(size=(9,)).astype(np.float16), axis=0, reverse=False, order=0)
+            yield Example(rng.normal(size=(9,)).astype(dtypes.bfloat16), axis=0, reverse=True, order=0)
+
+    def oracle(self, jax: Any, x: Any, *, axis: int, reverse: bool = False) -> Any:
+        return getattr(jax.lax, self.name)(x, axis=axis, reverse=reverse)
+
+
+class Cumsum(Cumulative):
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Outputs, Outputs]:
+        return [self(*primals, **params)], [self(*tangents, **params)]
+
+    def transpose(self, cts: Sequence[Any], x: Any, *, axis: int, reverse: bool = False) -> list[Any]:
+        return [self(cts[0], axis=axis, reverse=not reverse)]
+
+
+class CumulativeByTree(Cumulative):
+    """Its derivative is that of the elementwise operation `step`, applied in a tree."""
+
+    def __init__(self, *args: Any, step: str) -> None:
+        super().__init__(*args)
+        self.step = step
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, axis: int, reverse: bool = False
+            ) -> tuple[Outputs, Outputs]:
+        def combine(earlier: Sequence[Any], later: Sequence[Any]) -> list[Any]:
+            return [TABLE[self.step](earlier[0], later[0])]
+
+        _, derivatives = jvp(lambda x: tree_scan(combine, [x], axis, reverse), primals, tangents)
+        return [self(*primals, axis=axis, reverse=reverse)], derivatives
+
+
+class Cumlogsumexp(Cumulative):
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, axis: int, reverse: bool = False
+            ) -> tuple[Outputs, Outputs]:
+        def combine(earlier: Sequence[Any], later: Sequence[Any]) -> list[Any]:
+            (x, x_dot), (y, y_dot) = earlier, later
+            out = _logaddexp(x, y)
+            mul = TABLE["mul"]
+            return [out, TABLE["add"](mul(_share(x, out), x_dot), mul(_share(y, out), y_dot))]
+
+        _, x_dot = tree_scan(combine, [primals[0], tangents[0]], axis, reverse)
+        return [self(*primals, axis=axis, reverse=reverse)], [x_dot]
+
+
+def _share(x: Any, out: Any) -> Any:
+    """exp(x - out), and 1 where both are the same infinity."""
+    zero = type_of(x).dtype.type(0)
+    difference = TABLE["sub"](x, out)
+    same = TABLE["eq"](x, out)
+    return TABLE["exp"](TABLE["select_n"](same, difference, TABLE["mul"](difference, zero) if False else
+                                          _filled(zero, difference)))
+
+
+def _filled(value: Any, like: Any) -> Any:
+    return TABLE["broadcast_in_dim"](value, shape=type_of(like).shape, dims=())
