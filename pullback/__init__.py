@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 _NAMES: dict[str, str] = {
     **dict.fromkeys(["grad", "hessian", "jacfwd", "jacobian", "jacrev", "jvp", "linear_transpose", "linearize",
                      "value_and_grad", "vjp"], "pullback.api.ad"),
+    **dict.fromkeys(["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"], "pullback.api.custom"),
     "vmap": "pullback.api.batch",
     "jit": "pullback.api.jit",
     **dict.fromkeys(["ensure_compile_time_eval", "eval_shape", "make_jaxpr", "named_call", "named_scope"],

@@ -64,6 +64,7 @@ class Primitive:
 
     programs: tuple[str, ...] = ()  # names of the params that hold programs
     runs_program = False            # the operation is exactly the run of its one program
+    transparent = False             # carries a Python function, which eager evaluation runs as it is
     slow_reference = False          # eager evaluation goes to XLA whatever the size
     parallel = False                # eager evaluation of large arrays goes to XLA
 
@@ -107,6 +108,14 @@ class Primitive:
     def missing(self, rule: str, fix: str = "") -> errors.MissingRuleError:
         return errors.make(errors.MissingRuleError, f"operation {self.name} has no {rule}", op="",
                            fix=fix or f"see docs/adding_a_primitive.md for how to add its {rule}")
+
+    def run(self, args: Sequence[Any], params: dict[str, Any]) -> Outputs:
+        """Of a transparent primitive: the function it carries, run under the current trace."""
+        raise self.missing("function to run")
+
+    def prepare(self, args: Sequence[Any], params: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+        """Of a transparent primitive: operands and params for a program, with the function staged."""
+        raise self.missing("form for programs")
 
     # -- the rules ------------------------------------------------------------------------------
 

@@ -62,7 +62,11 @@ class Equation:
     @property
     def programs(self) -> tuple[Program, ...]:
         """The programs that this equation carries."""
-        return tuple(self.params[name] for name in self.primitive.programs)
+        found: list[Program] = []
+        for name in self.primitive.programs:
+            value = self.params[name]
+            found += value if isinstance(value, tuple) else [value]
+        return tuple(found)
 
     @property
     def effects(self) -> frozenset[str]:

@@ -15,7 +15,7 @@ from pullback.core.primitive import Primitive
 from pullback.core.program import Equation, Literal, Program, Var
 from pullback.core.trace import Trace, current, opened, running, type_of
 from pullback.core.types import Zero
-from pullback.core.vector import instantiate
+from pullback.core.vector import instantiate, zeros
 from pullback.interpret.evaluate import evaluate
 from pullback.interpret.jvp import JVPTrace, JVPTracer, inexact
 from pullback.interpret.stage import RecordedTracer, Recorder, stage
@@ -62,11 +62,13 @@ class Linearized:
 
 
 def linearize(function: Callable[..., Sequence[Any]], primals: Sequence[Any],
-              nonzero: Sequence[bool] | None = None) -> tuple[list[Any], Linearized]:
+              nonzero: Sequence[bool] | None = None, wanted: Sequence[bool] | None = None
+              ) -> tuple[list[Any], Linearized]:
     """The outputs of a flat function and its derivative at `primals`.
 
     Args:
       nonzero: the inputs to differentiate by; None: all that have tangents.
+      wanted: the outputs to give a tangent for, zero or not; None: those that are not known to be zero.
     """
     linear = LinearTrace(current())
     trace = JVPTrace(linear, linearizing=True)
@@ -77,11 +79,12 @@ def linearize(function: Callable[..., Sequence[Any]], primals: Sequence[Any],
     with opened(trace):
         outputs = function(*args)
     pairs = [trace.split(value) for value in outputs]
-    tangents = [t for _, t in pairs if not isinstance(t, Zero)]
+    kept = tuple([not isinstance(t, Zero) for _, t in pairs]) if wanted is None else tuple(wanted)
+    tangents = [linear.record(zeros, (), {"of": t.type})[0] if isinstance(t, Zero) else t
+                for (_, t), flag in zip(pairs, kept, strict=True) if flag]
     program, residuals = prune(*linear.finish(tangents, "linear"))
     linear.alive = False
-    return ([p for p, _ in pairs],
-            Linearized(program, residuals, mask, tuple([not isinstance(t, Zero) for _, t in pairs])))
+    return [p for p, _ in pairs], Linearized(program, residuals, mask, kept)
 
 
 def prune(program: Program, captured: list[Any]) -> tuple[Program, list[Any]]:
@@ -120,13 +123,18 @@ class LinearizedProgram:
         return [inputs[i] if kind == "in" else extra[i] for kind, i in self.sources]
 
 
-def linearize_program(program: Program, nonzero: tuple[bool, ...]) -> LinearizedProgram:
-    """See LinearizedProgram. Use it through `program.memo(linearize_program, nonzero)`."""
+def linearize_program(program: Program, nonzero: tuple[bool, ...], wanted: tuple[bool, ...] | None = None
+                      ) -> LinearizedProgram:
+    """See LinearizedProgram. Use it through `program.memo(linearize_program, nonzero)`.
+
+    Args:
+      wanted: the outputs to give a tangent for, as in `linearize`.
+    """
     types = program.input_types
     found: list[Any] = []
 
     def forward(*args: Any) -> list[Any]:
-        outputs, linearized = linearize(lambda *xs: evaluate(program, xs), args, nonzero)
+        outputs, linearized = linearize(lambda *xs: evaluate(program, xs), args, nonzero, wanted)
         positions = {id(arg): i for i, arg in enumerate(args)}
         extra, sources = [], []
         for residual in linearized.residuals:

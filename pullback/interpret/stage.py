@@ -61,6 +61,8 @@ class Recorder(Trace):
         return var
 
     def record(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+        if primitive.transparent:
+            args, params = primitive.prepare(args, params)
         atoms = [self.atom(arg) for arg in args]
         types = primitive.infer(tuple([a.type for a in atoms]), params)
         where = source.here()

@@ -19,8 +19,10 @@ from pullback.ops import move
 from pullback.ops.move import as_shape
 
 __all__ = [
-    "broadcast", "broadcast_in_dim", "broadcast_like", "broadcast_shapes", "broadcast_to_rank", "broadcasted_iota",
-    "collapse", "concatenate", "empty", "expand_dims", "full", "full_like", "index_in_dim", "iota", "pad", "reshape",
+    "broadcast", "broadcast_in_dim", "broadcast_like", "broadcast_shapes", "broadcast_to_rank",
+    "broadcasted_iota",
+    "collapse", "concatenate", "empty", "expand_dims", "full", "full_like", "index_in_dim", "iota", "pad",
+    "reshape",
     "rev", "slice", "slice_in_dim", "split", "squeeze", "stack", "tile", "transpose", "unstack",
 ]
 
@@ -80,8 +82,8 @@ def broadcast_in_dim(operand: ArrayLike, shape: Sequence[int], broadcast_dimensi
     Args:
       operand: any[...]
       shape: the shape of the result.
-      broadcast_dimensions: for each axis of the operand, its axis in the result; the axis has the same size there, or
-        size 1 in the operand.
+      broadcast_dimensions: for each axis of the operand, its axis in the result; the axis has the same size
+        there, or size 1 in the operand.
 
     Raises:
       TypeError: if an axis of the operand does not fit its axis of the result.
@@ -129,8 +131,8 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
             n = shape[-1 - axis] if axis < len(shape) else 1
             if n != 1 and size not in (1, n):
                 raise errors.value_error(
-                    f"incompatible shapes for broadcasting: {', '.join(map(str, given))}: sizes {size} and {n} on "
-                    f"axis {-1 - axis}", fix="equal sizes or size 1 are required; reshape one of them")
+                    f"incompatible shapes for broadcasting: {', '.join(map(str, given))}: sizes {size} and "
+                    f"{n} on axis {-1 - axis}", fix="equal sizes or size 1 are required; reshape one of them")
             size = n if n != 1 else size
         result.append(size)
     return tuple(result[::-1])
@@ -216,14 +218,15 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
     return part if keepdims else squeeze(part, (axis,))
 
 
-def pad(operand: ArrayLike, padding_value: ArrayLike, padding_config: Sequence[tuple[int, int, int]]) -> Array:
+def pad(operand: ArrayLike, padding_value: ArrayLike,
+        padding_config: Sequence[tuple[int, int, int]]) -> Array:
     """The operand with a value before, after and between its elements.
 
     Args:
       operand: any[...]
       padding_value: a scalar of the operand's dtype.
-      padding_config: (low, high, interior) per axis: how many before the first, after the last, and between each two
-        elements. Negative low and high cut elements off.
+      padding_config: (low, high, interior) per axis: how many before the first, after the last, and between
+        each two elements. Negative low and high cut elements off.
 
     Raises:
       TypeError: if the dtypes differ. ValueError: for a wrong number of entries, or a negative size.
@@ -292,7 +295,8 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
     if any([size < 0 for size in pieces]):
         raise errors.value_error(f"sizes {pieces} has a negative size", fix="sizes are 0 or more")
     if sum(pieces) != n:
-        raise errors.value_error(f"sizes {pieces} add up to {sum(pieces)}, axis {axis} of {type_of(x)} has size {n}",
+        raise errors.value_error(f"sizes {pieces} add up to {sum(pieces)}, axis {axis} of {type_of(x)} has "
+                                 f"size {n}",
                                  fix="give sizes that cover the axis")
     begins = [sum(pieces[:i]) for i in range(len(pieces))]
     return [slice_in_dim(x, i, i + size, 1, axis) for i, size in zip(begins, pieces)]
@@ -303,8 +307,9 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
     x = value(operand)
     shape, times = type_of(x).shape, as_shape(reps, "reps")
     if len(times) != len(shape):
-        raise errors.type_error(f"reps {times} has {move.count(len(times), 'entry', 'entries')}, {type_of(x)} has "
-                                f"{move.count(len(shape), 'axis', 'axes')}", fix="give a number for every axis")
+        raise errors.type_error(f"reps {times} has {move.count(len(times), 'entry', 'entries')}, "
+                                f"{type_of(x)} has {move.count(len(shape), 'axis', 'axes')}",
+                                fix="give a number for every axis")
     doubled = tuple([size for pair in zip(times, shape) for size in pair])
     spread = move.broadcast_in_dim(x, shape=doubled, dims=tuple(range(1, len(doubled), 2)))
     return move.reshape(spread, shape=tuple([i * n for i, n in zip(times, shape)]))
@@ -340,8 +345,8 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
     axes = errors.check_axes(as_shape(dimensions, "dimensions"), len(shape))
     for axis in axes:
         if shape[axis] != 1:
-            raise errors.value_error(f"axis {axis} of {type_of(x)} has size {shape[axis]}; only axes of size 1 can be "
-                                     "squeezed", fix="name an axis of size 1, or index this one")
+            raise errors.value_error(f"axis {axis} of {type_of(x)} has size {shape[axis]}; only axes of size "
+                                     "1 can be squeezed", fix="name an axis of size 1, or index this one")
     return reshape(x, [n for axis, n in enumerate(shape) if axis not in axes])
 
 
@@ -355,8 +360,8 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | Non
     shape = type_of(x).shape
     low, high, _ = builtins.slice(start_dimension, stop_dimension).indices(len(shape))
     if high < low:
-        raise errors.value_error(f"axes {start_dimension} to {stop_dimension} of {type_of(x)}: the range ends before "
-                                 "it begins", fix="give stop_dimension >= start_dimension")
+        raise errors.value_error(f"axes {start_dimension} to {stop_dimension} of {type_of(x)}: the range "
+                                 "ends before it begins", fix="give stop_dimension >= start_dimension")
     return reshape(x, (*shape[:low], math.prod(shape[low:high]), *shape[high:]))
 
 
@@ -386,7 +391,8 @@ def full(shape: Any, fill_value: ArrayLike, dtype: Any = None, *, sharding: Any 
     Raises:
       TypeError: if `fill_value` has axes.
     """
-    filling = value(fill_value) if not isinstance(fill_value, (list, tuple)) else value(np.asarray(fill_value))
+    filling = value(fill_value) if not isinstance(fill_value,
+                                                  (list, tuple)) else value(np.asarray(fill_value))
     if type_of(filling).shape:
         raise errors.type_error(f"fill_value is {type_of(filling)}, a scalar is required",
                                 fix="use broadcast_in_dim or jnp.full to repeat an array")
@@ -395,7 +401,8 @@ def full(shape: Any, fill_value: ArrayLike, dtype: Any = None, *, sharding: Any 
     return _placed(move.broadcast_in_dim(filling, shape=as_shape(shape), dims=()), sharding)
 
 
-def full_like(x: Any, fill_value: ArrayLike, dtype: Any = None, shape: Any = None, sharding: Any = None) -> Array:
+def full_like(x: Any, fill_value: ArrayLike, dtype: Any = None, shape: Any = None,
+              sharding: Any = None) -> Array:
     """An array like `x` with `fill_value` everywhere.
 
     Args:

@@ -89,7 +89,7 @@ def _threefry_arrays(k0: np.ndarray, k1: np.ndarray, x0: np.ndarray, x1: np.ndar
 
 
 def _blocks(words: np.ndarray, count: int) -> Iterator[tuple[tuple[slice, slice], np.ndarray, np.ndarray]]:
-    """Blocks 0 .. count - 1 of each key, piece by piece: their place in an array [keys, count], and both words.
+    """Blocks 0 .. count - 1 of each key, in pieces: the place in an array [keys, count], and both words.
 
     Args:
       words: uint32[keys, 2].

@@ -174,7 +174,7 @@ class DotGeneral(Bilinear):
         # As stacks of matrices: [*batch, m, k] @ [*batch, k, n].
         left = x.transpose(*lb, *lf, *lc).reshape(*batch, math.prod(m), k)
         right = y.transpose(*rb, *rc, *rf).reshape(*batch, k, math.prod(n))
-        return [convert(np.matmul(left, right).reshape(*batch, *m, *n), out)]
+        return [convert(np.matmul(left, right).reshape((*batch, *m, *n)), out)]
 
     def hlo(self, b: Any, x: Any, y: Any, *, dims: Dims, precision: Any = None, dtype: Any = None) -> Outputs:
         out = b.outputs[0]
@@ -285,7 +285,9 @@ class DotGeneral(Bilinear):
                 yield Example(draw(*xs), draw(*ys), dims=dims, linear=(side,), order=1 if 0 in xs + ys else 2)
         yield Example(draw(2, 3), draw(2, 3), dims=(((0, 1), (0, 1)), ((), ())), linear=(0,),
                       precision=(Precision.HIGHEST, Precision.HIGHEST))
-        yield Example(draw(2, 3), draw(3, 2), dims=matrix, precision=DotAlgorithmPreset["BF16_BF16_F32"], order=0)
+        # XLA's CPU backend does not round the operands of every product that asks for it.
+        yield Example(draw(2, 3), draw(3, 2), dims=matrix, precision=DotAlgorithmPreset["BF16_BF16_F32"], order=0,
+                      rtol=2e-2)
         yield Example(draw(2, 3), draw(3, 2), dims=matrix, precision=DotAlgorithmPreset["F32_F32_F32"])
         for dtype in (np.int32, np.int8, np.uint8, np.bool_, np.float16, dtypes.bfloat16):
             yield Example(draw(2, 5, dtype=dtype), draw(5, 3, dtype=dtype), dims=matrix, order=0)

@@ -13,10 +13,10 @@ from pullback.core.primitive import TABLE, Example, Outputs, Primitive
 from pullback.core.trace import type_of
 from pullback.core.types import ArrayType
 from pullback.interpret.jvp import jvp
-from pullback.ops.convert import convert_element_type
-from pullback.ops.families import ANY, INEXACT, NUMBER, check_kind
+from pullback.ops import elementwise
+from pullback.ops.families import INEXACT, NUMBER, check_kind, fit
 from pullback.ops.move import concatenate, pad, rev, slice
-from pullback.ops.reduce import complex_extreme, extreme, highest, lowest, wide, widened
+from pullback.ops.reduce import extreme, highest, lowest, wide, widened
 
 Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 
@@ -61,7 +61,7 @@ def _interleave(even: Any, odd: Any, axis: int, n: int) -> Any:
         config = tuple([(low, high, 1) if i == axis else (0, 0, 0) for i in range(t.ndim)])
         return pad(x, zero, config=config)
 
-    return TABLE["add"](spaced(even, 0, 1 - n % 2), spaced(odd, 1, n % 2))
+    return elementwise.add(spaced(even, 0, 1 - n % 2), spaced(odd, 1, n % 2))
 
 
 class Cumulative(Primitive):
@@ -166,8 +166,8 @@ class Cumlogsumexp(Cumulative):
         def combine(earlier: Sequence[Any], later: Sequence[Any]) -> list[Any]:
             (x, x_dot), (y, y_dot) = earlier, later
             out = _logaddexp(x, y)
-            mul = TABLE["mul"]
-            return [out, TABLE["add"](mul(_share(x, out), x_dot), mul(_share(y, out), y_dot))]
+            return [out, elementwise.add(elementwise.mul(_share(x, out), x_dot),
+                                         elementwise.mul(_share(y, out), y_dot))]
 
         _, x_dot = tree_scan(combine, [primals[0], tangents[0]], axis, reverse)
         return [self(*primals, axis=axis, reverse=reverse)], [x_dot]
@@ -175,12 +175,83 @@ class Cumlogsumexp(Cumulative):
 
 def _share(x: Any, out: Any) -> Any:
     """exp(x - out), and 1 where both are the same infinity."""
-    zero = type_of(x).dtype.type(0)
-    difference = TABLE["sub"](x, out)
-    same = TABLE["eq"](x, out)
-    return TABLE["exp"](TABLE["select_n"](same, difference, TABLE["mul"](difference, zero) if False else
-                                          _filled(zero, difference)))
+    difference = elementwise.sub(x, out)
+    zero = elementwise.number(x, 0)
+    return elementwise.exp(elementwise.select_n(elementwise.eq(x, out), difference, fit(zero, type_of(x).shape)))
 
 
-def _filled(value: Any, like: Any) -> Any:
-    return TABLE["broadcast_in_dim"](value, shape=type_of(like).shape, dims=())
+def _logaddexp(x: Any, y: Any) -> Any:
+    """log(exp(x) + exp(y)) without overflow."""
+    sub, select_n = elementwise.sub, elementwise.select_n
+    if not dtypes.is_complex(type_of(x).dtype):
+        gap = sub(x, y)
+        larger = elementwise.max(x, y)
+        out = elementwise.add(larger, elementwise.log1p(elementwise.exp(elementwise.neg(elementwise.abs(gap)))))
+        # The difference of two equal infinities is NaN.
+        return select_n(elementwise.ne(gap, gap), out, elementwise.add(x, y))
+    first = elementwise.ge(elementwise.real(x), elementwise.real(y))
+    large, small = select_n(first, y, x), select_n(first, x, y)
+    gap = sub(small, large)
+    out = elementwise.add(large, elementwise.log1p(elementwise.exp(gap)))
+    angle = elementwise.imag(out)
+    turns = elementwise.round(elementwise.mul(angle, elementwise.number(angle, 0.5 / math.pi)),
+                              rounding_method=elementwise.RoundingMethod.TO_NEAREST_EVEN)
+    angle = sub(angle, elementwise.mul(turns, elementwise.number(angle, 2 * math.pi)))
+    out = elementwise.complex(elementwise.real(out), angle)
+    return select_n(elementwise.ne(elementwise.real(gap), elementwise.real(gap)), out, large)
+
+
+def _logaddexp_numpy(x: Any, y: Any) -> Any:
+    first = x.real >= y.real
+    large, small = np.where(first, x, y), np.where(first, y, x)
+    out = large + np.log1p(np.exp(small - large))
+    angle = out.imag - 2 * np.pi * np.round(out.imag / (2 * np.pi))
+    return np.where(np.isnan((small - large).real), large, out.real + 1j * angle).astype(x.dtype)
+
+
+def _cumlogsumexp_numpy(x: np.ndarray, axis: int) -> np.ndarray:
+    if x.dtype.kind != "c":
+        return np.logaddexp.accumulate(x, axis=axis)
+    rows = np.moveaxis(x, axis, 0).copy()
+    for i in range(rows.shape[0]):
+        rows[i] = _logaddexp_numpy(rows[i - 1] if i else np.full_like(rows[i], -np.inf), rows[i])
+    return np.moveaxis(rows, 0, axis)
+
+
+def _logaddexp_hlo(b: Any, x: Any, y: Any) -> Any:
+    t = x.type
+    if not dtypes.is_complex(t.dtype):
+        gap = b.sub(x, y)
+        out = b.add(b.max(x, y), b.op("stablehlo.log_plus_one", [
+            b.op("stablehlo.exponential", [b.neg(b.op("stablehlo.abs", [gap], t))], t)], t))
+        return b.select(b.compare("NE", gap, gap), b.add(x, y), out)
+    part = t.with_dtype(dtypes.to_real(t.dtype))
+
+    def real(v: Any) -> Any:
+        return b.op("stablehlo.real", [v], part)
+
+    first = b.compare("GE", real(x), real(y))
+    large, small = b.select(first, x, y), b.select(first, y, x)
+    gap = b.sub(small, large)
+    out = b.add(large, b.op("stablehlo.log_plus_one", [b.op("stablehlo.exponential", [gap], t)], t))
+    angle = b.op("stablehlo.imag", [out], part)
+    turns = b.op("stablehlo.round_nearest_even", [b.mul(angle, b.full(0.5 / math.pi, part))], part)
+    angle = b.sub(angle, b.mul(turns, b.full(2 * math.pi, part)))
+    out = b.op("stablehlo.complex", [real(out), angle], t)
+    return b.select(b.compare("NE", real(gap), real(gap)), large, out)
+
+
+def _accumulate(ufunc: np.ufunc) -> Callable[[np.ndarray, int], np.ndarray]:
+    return lambda x, axis: ufunc.accumulate(x, axis=axis, dtype=x.dtype)
+
+
+cumsum = Cumsum("cumsum", _accumulate(np.add), lambda dtype: 0, lambda b, x, y: b.add(x, y), NUMBER,
+                "The running sum along an axis.")
+cumprod = CumulativeByTree("cumprod", _accumulate(np.multiply), lambda dtype: 1, lambda b, x, y: b.mul(x, y), NUMBER,
+                           "The running product along an axis.", step="mul")
+cummax = CumulativeByTree("cummax", _accumulate(np.maximum), lowest, lambda b, x, y: extreme(b, "GT", x, y), NUMBER,
+                          "The largest element so far along an axis.", step="max")
+cummin = CumulativeByTree("cummin", _accumulate(np.minimum), highest, lambda b, x, y: extreme(b, "LT", x, y), NUMBER,
+                          "The smallest element so far along an axis.", step="min")
+cumlogsumexp = Cumlogsumexp("cumlogsumexp", _cumlogsumexp_numpy, lambda dtype: -np.inf, _logaddexp_hlo, INEXACT,
+                            "The logarithm of the running sum of exponentials along an axis.")

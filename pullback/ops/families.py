@@ -175,7 +175,7 @@ class Elementwise(Primitive):
             values = rng.uniform(low, high, shape)
             if kind == "c":
                 values = values + 1j * rng.uniform(low, high, shape)
-            return values.astype(dtype)
+            return np.asarray(values.astype(dtype))
 
         for kind in self.kinds:
             dtype = {"b": np.bool_, "i": np.int32, "u": np.uint32, "f": np.float32, "c": np.complex64}[kind]

@@ -1,4 +1,5 @@
-"""Operations that move elements and compute with none: reshape, broadcast, transpose, slice, pad, concatenate, reverse.
+"""Operations that move elements and compute with none: reshape, broadcast, transpose, slice, pad,
+concatenate, reverse.
 
 `iota`, which makes elements from nothing, stands here too.
 """
@@ -61,7 +62,7 @@ def check_permutation(perm: Shape, ndim: int, what: str) -> None:
 class Reshape(Move):
     """The same elements in row-major order in another shape."""
 
-    def type(self, x: ArrayType, *, shape: Shape) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, x: ArrayType, *, shape: Shape) -> list[ArrayType]:
         check_shape(shape)
         required = math.prod(shape)
         if required != x.size:
@@ -70,7 +71,7 @@ class Reshape(Move):
                 f"{required}", fix=_reshape_fix(x.size, shape))
         return [x.with_shape(shape)]
 
-    def numpy(self, x: np.ndarray, *, shape: Shape) -> Outputs:  # type: ignore[override]
+    def numpy(self, x: np.ndarray, *, shape: Shape) -> Outputs:
         return [np.reshape(x, shape)]
 
     def hlo(self, b: Any, x: Any, *, shape: Shape) -> Outputs:
@@ -106,25 +107,27 @@ def _reshape_fix(size: int, shape: Shape) -> str:
 class BroadcastInDim(Move):
     """The operand repeated along new axes and along axes of size 1; `dims` says where its axes go."""
 
-    def type(self, x: ArrayType, *, shape: Shape, dims: Shape) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, x: ArrayType, *, shape: Shape, dims: Shape) -> list[ArrayType]:
         check_shape(shape)
         if len(dims) != x.ndim:
             raise errors.type_error(
                 f"broadcast dimensions {dims} name {count(len(dims), 'axis', 'axes')}, "
-                f"the operand {x} has {x.ndim}", fix="name for each axis of the operand its axis in the result")
+                f"the operand {x} has {x.ndim}", fix="name for each axis of the operand its axis in the "
+                                                     "result")
         if any([not 0 <= d < len(shape) for d in dims]) or any([i >= j for i, j in zip(dims, dims[1:])]):
             raise errors.type_error(
-                f"broadcast dimensions {dims} must increase and be axes of the result, whose shape is {shape}",
+                f"broadcast dimensions {dims} must increase and be axes of the result, whose shape is "
+                f"{shape}",
                 fix="transpose the operand first if its axes change order")
         for axis, d in enumerate(dims):
             if x.shape[axis] not in (1, shape[d]):
                 raise errors.type_error(
-                    f"operand {x} axis {axis} has size {x.shape[axis]}, result shape {shape} axis {d} has size "
-                    f"{shape[d]}; equal sizes or size 1 are required",
+                    f"operand {x} axis {axis} has size {x.shape[axis]}, result shape {shape} axis {d} has "
+                    f"size {shape[d]}; equal sizes or size 1 are required",
                     fix="reshape the operand, or name another axis of the result")
         return [x.with_shape(shape)]
 
-    def numpy(self, x: np.ndarray, *, shape: Shape, dims: Shape) -> Outputs:  # type: ignore[override]
+    def numpy(self, x: np.ndarray, *, shape: Shape, dims: Shape) -> Outputs:
         aligned = [1] * len(shape)
         for n, d in zip(np.shape(x), dims):
             aligned[d] = n
@@ -159,11 +162,11 @@ class BroadcastInDim(Move):
 class Transpose(Move):
     """Axis i of the result is axis perm[i] of the operand."""
 
-    def type(self, x: ArrayType, *, perm: Shape) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, x: ArrayType, *, perm: Shape) -> list[ArrayType]:
         check_permutation(perm, x.ndim, f"the order of the axes of {x}")
         return [x.with_shape(tuple([x.shape[i] for i in perm]))]
 
-    def numpy(self, x: np.ndarray, *, perm: Shape) -> Outputs:  # type: ignore[override]
+    def numpy(self, x: np.ndarray, *, perm: Shape) -> Outputs:
         return [np.transpose(x, perm)]
 
     def hlo(self, b: Any, x: Any, *, perm: Shape) -> Outputs:
@@ -197,10 +200,11 @@ def inverse(perm: Shape) -> Shape:
 class Slice(Move):
     """Elements start, start + stride, ... below limit, along each axis."""
 
-    def type(self, x: ArrayType, *, start: Shape, limit: Shape, strides: Shape) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, x: ArrayType, *, start: Shape, limit: Shape, strides: Shape) -> list[ArrayType]:
         for what, given in (("start_indices", start), ("limit_indices", limit), ("strides", strides)):
             if len(given) != x.ndim:
-                raise errors.type_error(f"{what} {given} must have one entry for each of the {x.ndim} axes of {x}",
+                raise errors.type_error(f"{what} {given} must have one entry for each of the {x.ndim} axes "
+                                        f"of {x}",
                                         fix="give an entry for every axis, 0 to its size for a whole one")
         for axis, (n, i, j, step) in enumerate(zip(x.shape, start, limit, strides)):
             if not 0 <= i <= j <= n:
@@ -212,14 +216,16 @@ class Slice(Move):
                                         fix="use lax.rev to reverse an axis")
         return [x.with_shape(tuple([-((i - j) // step) for i, j, step in zip(start, limit, strides)]))]
 
-    def numpy(self, x: np.ndarray, *, start: Shape, limit: Shape, strides: Shape) -> Outputs:  # type: ignore[override]
+    def numpy(self, x: np.ndarray, *, start: Shape, limit: Shape, strides: Shape) -> Outputs:
         return [np.asarray(x)[tuple([builtins.slice(i, j, k) for i, j, k in zip(start, limit, strides)])]]
 
     def hlo(self, b: Any, x: Any, *, start: Shape, limit: Shape, strides: Shape) -> Outputs:
         return [b.op("stablehlo.slice", [x], b.outputs[0],
-                     f"start_indices = {b.ints(start)}, limit_indices = {b.ints(limit)}, strides = {b.ints(strides)}")]
+                     f"start_indices = {b.ints(start)}, limit_indices = {b.ints(limit)}, strides = "
+                     f"{b.ints(strides)}")]
 
-    def transpose(self, cts: Sequence[Any], x: Any, *, start: Shape, limit: Shape, strides: Shape) -> list[Any]:
+    def transpose(self, cts: Sequence[Any], x: Any, *, start: Shape, limit: Shape,
+                  strides: Shape) -> list[Any]:
         ct, config = cts[0], []
         for n, m, i, step in zip(x.type.shape, ct.type.shape, start, strides):
             covered = (m - 1) * step + 1 if m else 0
@@ -246,14 +252,15 @@ Padding = tuple[tuple[int, int, int], ...]
 
 
 class Pad(Move):
-    """The operand with copies of a scalar before, after and between its elements; negative amounts cut off."""
+    """The operand with a scalar before, after and between its elements; negative amounts cut off."""
 
-    def type(self, x: ArrayType, value: ArrayType, *, config: Padding) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, x: ArrayType, value: ArrayType, *, config: Padding) -> list[ArrayType]:
         if x.dtype != value.dtype:
             raise errors.type_error(f"operand {x} and padding value {value} must have one dtype",
                                     fix="convert the padding value with astype")
         if value.shape:
-            raise errors.type_error(f"the padding value is {value}, a scalar is required", fix="pass a number")
+            raise errors.type_error(f"the padding value is {value}, a scalar is required",
+                                    fix="pass a number")
         if len(config) != x.ndim:
             raise errors.value_error(
                 f"padding_config has {count(len(config), 'entry', 'entries')}, operand {x} has "
@@ -265,12 +272,13 @@ class Pad(Move):
                                          fix="take a strided slice to drop elements")
             size = n + low + high + interior * max(n - 1, 0)
             if size < 0:
-                raise errors.value_error(f"padding {(low, high, interior)} of axis {axis} of {x} leaves size {size}",
+                raise errors.value_error(f"padding {(low, high, interior)} of axis {axis} of {x} leaves size "
+                                         f"{size}",
                                          fix="cut off less")
             shape.append(size)
         return [ArrayType(tuple(shape), x.dtype, x.weak and value.weak)]
 
-    def numpy(self, x: np.ndarray, value: np.ndarray, *, config: Padding) -> Outputs:  # type: ignore[override]
+    def numpy(self, x: np.ndarray, value: np.ndarray, *, config: Padding) -> Outputs:
         x = np.asarray(x)
         out, source, target = [], [], []
         for n, (low, high, interior) in zip(x.shape, config):
@@ -296,7 +304,8 @@ class Pad(Move):
                      f"edge_padding_low = {b.ints(low)}, edge_padding_high = {b.ints(high)}, "
                      f"interior_padding = {b.ints(interior)}")]
 
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, config: Padding) -> tuple[Outputs, Outputs]:
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, config: Padding) -> tuple[Outputs,
+                                                                                                Outputs]:
         out = self(*primals, config=config)
         if all([isinstance(t, Zero) for t in tangents]):
             return [out], [Zero(type_of(out).tangent())]
@@ -353,7 +362,7 @@ class Pad(Move):
 class Concatenate(Move):
     """The operands one after the other along `axis`."""
 
-    def type(self, *types: ArrayType, axis: int) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, *types: ArrayType, axis: int) -> list[ArrayType]:
         if not types:
             raise errors.value_error("got no operands, at least one is required", fix="pass an array")
         first = types[0]
@@ -368,18 +377,20 @@ class Concatenate(Move):
             raise errors.type_error(
                 f"axis {axis} is out of bounds for operands with {count(first.ndim, 'dimension')}"
                 if first.ndim else f"operands of type {first} have no axis to join along",
-                fix="check the rank of the operands and the axis" if first.ndim else "use stack, or reshape to (1,)")
+                fix="check the rank of the operands and the axis" if first.ndim else "use stack, or reshape "
+                                                                                     "to (1,)")
         for i, t in enumerate(types):
             for other in range(first.ndim):
                 if other != axis and t.shape[other] != first.shape[other]:
                     raise errors.type_error(
-                        f"operands must agree on every axis but {axis}: axis {other} has size {first.shape[other]} "
-                        f"in operand 0, {first}, and size {t.shape[other]} in operand {i}, {t}",
+                        f"operands must agree on every axis but {axis}: axis {other} has size "
+                        f"{first.shape[other]} in operand 0, {first}, and size {t.shape[other]} in operand "
+                        f"{i}, {t}",
                         fix=f"slice or pad operand {i}, or join along another axis")
         shape = (*first.shape[:axis], sum([t.shape[axis] for t in types]), *first.shape[axis + 1:])
         return [ArrayType(shape, first.dtype, all([t.weak for t in types]))]
 
-    def numpy(self, *arrays: np.ndarray, axis: int) -> Outputs:  # type: ignore[override]
+    def numpy(self, *arrays: np.ndarray, axis: int) -> Outputs:
         return [np.concatenate(arrays, axis)]
 
     def hlo(self, b: Any, *values: Any, axis: int) -> Outputs:
@@ -423,12 +434,12 @@ class Concatenate(Move):
 class Rev(Move):
     """The elements in reverse order along `axes`."""
 
-    def type(self, x: ArrayType, *, axes: Shape) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, x: ArrayType, *, axes: Shape) -> list[ArrayType]:
         if len(set(axes)) != len(axes) or any([not 0 <= axis < x.ndim for axis in axes]):
             raise errors.type_error(f"axes {axes} must be distinct axes of {x}", fix="name each axis once")
         return [x]
 
-    def numpy(self, x: np.ndarray, *, axes: Shape) -> Outputs:  # type: ignore[override]
+    def numpy(self, x: np.ndarray, *, axes: Shape) -> Outputs:
         return [np.flip(x, axes)]
 
     def hlo(self, b: Any, x: Any, *, axes: Shape) -> Outputs:
@@ -455,7 +466,7 @@ class Rev(Move):
 class Iota(NoGradient, MovesKeys):
     """0, 1, 2, ... along `axis`, the same along every other axis."""
 
-    def type(self, *, shape: Shape, dtype: Any, axis: int) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, *, shape: Shape, dtype: Any, axis: int) -> list[ArrayType]:
         check_shape(shape)
         if dtypes.kind(dtype) not in "iufc":
             raise errors.type_error(f"dtype is {dtypes.short_name(dtype)}, a dtype of numbers is required",
@@ -466,12 +477,12 @@ class Iota(NoGradient, MovesKeys):
                                          "give the shape an axis")
         return [ArrayType(shape, dtype)]
 
-    def numpy(self, *, shape: Shape, dtype: Any, axis: int) -> Outputs:  # type: ignore[override]
+    def numpy(self, *, shape: Shape, dtype: Any, axis: int) -> Outputs:
         numbers = np.arange(shape[axis]).astype(dtype)
         return [np.broadcast_to(numbers.reshape((-1,) + (1,) * (len(shape) - axis - 1)) if numbers.size else
                                 np.zeros(shape, dtype), shape)]
 
-    def hlo(self, b: Any, *, shape: Shape, dtype: Any, axis: int) -> Outputs:  # type: ignore[override]
+    def hlo(self, b: Any, *, shape: Shape, dtype: Any, axis: int) -> Outputs:
         return [b.iota(b.outputs[0], axis)]
 
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], **params: Any

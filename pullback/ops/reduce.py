@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from pullback.core import dtypes, errors
-from pullback.core.primitive import TABLE, Example, NoGradient, Outputs, Primitive
+from pullback.core.primitive import Example, NoGradient, Outputs, Primitive
 from pullback.core.trace import bind, type_of
 from pullback.core.types import ArrayType, Zero
 from pullback.interpret.jvp import jvp
+from pullback.ops import elementwise
 from pullback.ops.convert import convert_element_type
 from pullback.ops.families import ANY, BITS, NUMBER, check_kind
 from pullback.ops.move import broadcast_in_dim, concatenate, reshape, slice, transpose
@@ -212,7 +213,7 @@ def _product(x: Any, axes: Axes) -> Any:
 
     while count > 1:
         half = count // 2
-        pairs = TABLE["mul"](part(0, half), part(half, 2 * half))
+        pairs = elementwise.mul(part(0, half), part(half, 2 * half))
         x = concatenate(pairs, part(2 * half, count), axis=0) if count % 2 else pairs
         count -= half
     return reshape(x, shape=outer)
@@ -225,9 +226,9 @@ class ReduceExtreme(Reduce):
         (x,), (x_dot,) = primals, tangents
         out = self(x, axes=axes)
         t = type_of(x)
-        where = convert_element_type(TABLE["eq"](x, spread(out, t.shape, axes)), dtype=t.dtype)
+        where = convert_element_type(elementwise.eq(x, spread(out, t.shape, axes)), dtype=t.dtype)
         count = reduce_sum(where, axes=axes)
-        return [out], [TABLE["div"](reduce_sum(TABLE["mul"](x_dot, where), axes=axes), count)]
+        return [out], [elementwise.div(reduce_sum(elementwise.mul(x_dot, where), axes=axes), count)]
 
 
 class ReduceBits(Reduce, NoGradient):

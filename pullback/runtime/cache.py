@@ -120,8 +120,8 @@ def _directory() -> Path | None:
             first = directory not in _refused
             _refused.add(directory)
         if first:
-            warnings.warn(f"pullback: compiled programs are not cached: {directory} belongs to another user or "
-                          f"is writable by all; set PULLBACK_CACHE to a directory of your own, or to off",
+            warnings.warn(f"pullback: compiled programs are not cached: {directory} belongs to another user "
+                          f"or is writable by all; set PULLBACK_CACHE to a directory of your own, or to off",
                           stacklevel=3)
         return None
     return directory
@@ -130,7 +130,7 @@ def _directory() -> Path | None:
 def _limit() -> int:
     text = os.environ.get("PULLBACK_CACHE_BYTES", "").strip()
     if text and not text.isdecimal():
-        raise ValueError(f"PULLBACK_CACHE_BYTES: got {text!r}, a number of bytes is required, such as 1000000")
+        raise ValueError(f"PULLBACK_CACHE_BYTES: got {text!r}, a count of bytes is required, such as 1000000")
     return int(text) if text else _DEFAULT_BYTES
 
 
@@ -194,7 +194,7 @@ def _entries(directory: Path, *, clean: bool = False) -> list[tuple[int, int, st
                     elif clean and item.name.startswith(_TEMPORARY):
                         if time.time() - item.stat().st_mtime > _ABANDONED_SECONDS:
                             os.unlink(item.path)
-    except FileNotFoundError:
+    except OSError:  # no directory, or none that can be read
         pass
     return found
 

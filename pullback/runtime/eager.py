@@ -31,12 +31,14 @@ class EagerTrace(Trace):
         return "eager evaluation"
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+        if primitive.transparent:
+            return primitive.run(args, params)
         types = []
         for arg in args:
             if isinstance(arg, ConcreteArray):
                 types.append(arg.type)
             elif isinstance(arg, Tracer):
-                raise leaked(arg)
+                raise _closed_over(arg) if arg.trace.alive else leaked(arg)
             else:
                 types.append(scalar_type(arg))
         out_types = primitive.infer(tuple(types), params)
@@ -59,6 +61,15 @@ class EagerTrace(Trace):
         if primitive.programs or primitive.slow_reference:
             return True
         return primitive.parallel and sum([t.size for t in types]) + sum([t.size for t in out_types]) > _LARGE
+
+
+def _closed_over(tracer: Tracer) -> TypeError:
+    """The error for a tracer that reached an operation outside the reach of its live transformation."""
+    return errors.make(
+        errors.UnexpectedTracerError,
+        f"a value of type {tracer.type} inside {tracer.trace.describe()} was used where that transformation does "
+        "not reach: in a function with a custom derivative rule, a callback, or another thread", op="",
+        fix="pass the value to that function as an argument; do not close over it")
 
 
 def _ndarray(arg: Any) -> Any:

@@ -1,8 +1,7 @@
-"""What of the host the compiler depends on: memory layout, processor, environment variables."""
+"""What of the host the compiler depends on: memory alignment, processor, environment variables."""
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
 import re
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-__all__ = ["aligned_empty", "processor", "read_memory", "requested_devices"]
+__all__ = ["aligned_empty", "processor", "requested_devices"]
 
 _ALIGNMENT = 64  # bytes; XLA's CPU client takes over host memory that starts on this boundary without a copy
 _PROCESSOR_FIELDS = ("vendor_id", "cpu family", "model", "flags",  # x86
@@ -27,26 +26,6 @@ def aligned_empty(shape: Sequence[int], dtype: DTypeLike) -> np.ndarray[Any, Any
     memory = np.empty(size + _ALIGNMENT, np.uint8)
     start = -memory.ctypes.data % _ALIGNMENT
     return memory[start:start + size].view(dtype).reshape(shape)
-
-
-def read_memory(address: int, shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """A read-only copy of the array that XLA keeps at `address`.
-
-    XLA packs integers and floats of 2 and 4 bits into bytes, lowest bits first; NumPy gives each a byte.
-    """
-    count = math.prod(shape)
-    packed_type = re.fullmatch(r"u?int([24])|float(4)_.*", dtype.name)
-    if count == 0:
-        result = np.empty(shape, dtype)
-    elif packed_type:
-        bits = int(packed_type[1] or packed_type[2])
-        packed = np.frombuffer(ctypes.string_at(address, -(-count * bits // 8)), np.uint8)
-        codes = (packed[:, None] >> np.arange(0, 8, bits, dtype=np.uint8)) & np.uint8(2 ** bits - 1)
-        result = codes.reshape(-1)[:count].view(dtype).reshape(shape)
-    else:
-        result = np.frombuffer(ctypes.string_at(address, count * dtype.itemsize), dtype).reshape(shape)
-    result.setflags(write=False)
-    return result
 
 
 def requested_devices() -> int | None:

@@ -21,8 +21,8 @@ from numpy.typing import DTypeLike
 
 from pullback.runtime.callbacks import ArrayTypes, HostCallback, callback_calls, guarded_by_calls
 from pullback.runtime.failures import CompileError, ExecutionError, explained, require_live
-from pullback.runtime.machine import aligned_empty, processor, read_memory, requested_devices
-from pullback.runtime.shards import gathered, slices_of
+from pullback.runtime.layout import Aval, gathered, read_only, slices_of, widening
+from pullback.runtime.machine import aligned_empty, processor, requested_devices
 
 __all__ = [
     "Buffer", "CompileError", "Compiled", "Device", "ExecutionError", "ResultType", "aligned_empty",
@@ -42,17 +42,6 @@ def _library() -> tuple[Any, Any]:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # read as jaxlib loads: keeps its client silent
     from jaxlib import _jax, xla_client  # type: ignore[attr-defined]
     return _jax, xla_client
-
-
-class _Aval:
-    """What jaxlib asks about an array: anything with these three attributes serves."""
-
-    __slots__ = ("dtype", "shape")
-    weak_type = False
-
-    def __init__(self, shape: Sequence[int], dtype: DTypeLike) -> None:
-        self.shape = tuple(shape)
-        self.dtype = np.dtype(dtype)
 
 
 class Device:
@@ -168,7 +157,7 @@ def _put(pieces: list[Any], shape: Sequence[int], dtype: np.dtype[Any], sharding
         pieces = [piece.astype(dtype) for piece in pieces]
     try:
         # The last argument is enable_x64: its default would be jax's process-wide flag, set or not.
-        return runtime.put(_Aval(shape, dtype), sharding, pieces, handles, True, False,
+        return runtime.put(Aval(shape, dtype), sharding, pieces, handles, True, False,
                            runtime.copy_now if copy else runtime.zero_copy, True)
     except Exception as error:
         failure = explained(error, ())
@@ -195,9 +184,20 @@ def to_numpy(buffer: Buffer) -> np.ndarray[Any, Any]:
     convert = getattr(buffer, "_to_np_array_did_copy", None)
     if convert is not None:
         return convert()[0]  # type: ignore[no-any-return]
-    if len(buffer_devices(buffer)) > 1:  # from here on jaxlib 0.10
+    shape, dtype = buffer.aval.shape, buffer.aval.dtype  # from here on jaxlib 0.10
+    if (program := _widening_program(shape, dtype, *buffer_devices(buffer))) is None:
         return gathered(_library()[0], buffer)
-    return read_memory(buffer.unsafe_buffer_pointer(), buffer.aval.shape, buffer.aval.dtype)
+    return read_only(to_numpy(program([buffer])[0]).astype(dtype))
+
+
+@functools.lru_cache(64)
+def _widening_program(shape: tuple[int, ...], dtype: np.dtype[Any], *places: Device) -> Compiled | None:
+    found = widening(shape, dtype)
+    if found is None:
+        return None
+    if len(places) > 1:
+        raise TypeError(f"to_numpy: got {dtype} over several devices, jaxlib 0.10 cannot read it; convert it")
+    return compile(found[0], [(shape, found[1])], devices=places)
 
 
 def is_deleted(buffer: Buffer) -> bool:
@@ -259,8 +259,9 @@ def put_sharded(array: np.ndarray[Any, Any], places: Sequence[Device], sharding:
     """Move a host array to several devices, cut as XLA writes it: "{devices=[4,1]<=[4]}", "{replicated}"."""
     handles = [place._handle for place in places]
     _, target = _placement(handles, _library()[1].HloSharding.from_string(sharding))
-    pieces = [array[index] for index in slices_of(target, array.shape)]
-    return _put(pieces, array.shape, array.dtype, target, handles, copy)
+    source = np.array(array) if copy else array  # jaxlib's own copying fails where devices share a part
+    pieces = [source[index] for index in slices_of(target, array.shape)]
+    return _put(pieces, array.shape, array.dtype, target, handles, False)
 
 
 def buffer_sharding(buffer: Buffer) -> str:
@@ -297,7 +298,7 @@ class Compiled:
             protos = executable.get_output_shardings() or [hlo.replicate().to_proto()] * n_results
             handles = [place._handle for place in places]
             shardings = [_placement(handles, hlo.from_proto(proto))[1] for proto in protos]
-        self._handlers = [_result_handler(_Aval(shape, dtype), sharding)
+        self._handlers = [_result_handler(Aval(shape, dtype), sharding)
                           for (shape, dtype), sharding in zip(result_types, shardings, strict=True)]
 
     def __call__(self, buffers: list[Buffer]) -> list[Buffer]:
@@ -333,7 +334,7 @@ class Compiled:
         return self._executable.fingerprint  # type: ignore[no-any-return]
 
 
-def _result_handler(aval: _Aval, sharding: Any) -> Any:
+def _result_handler(aval: Aval, sharding: Any) -> Any:
     make = _library()[0].array_result_handler
     try:
         return make(aval, sharding, True, _skip_checks=True)  # jaxlib 0.10 checks by methods that jax adds

@@ -105,7 +105,7 @@ def test_what_is_larger_than_the_bound_is_not_stored(folder, monkeypatch):
 
 def test_the_bound_must_be_a_number(folder, monkeypatch):
     monkeypatch.setenv("PULLBACK_CACHE_BYTES", "1G")
-    with pytest.raises(ValueError, match="got '1G', a number of bytes is required"):
+    with pytest.raises(ValueError, match="got '1G', a count of bytes is required"):
         cache.store("a", b"blob")
 
 
@@ -152,7 +152,7 @@ for round in range(30):
 counts = cache.statistics()
 print(wrong, counts["corrupt"], counts["errors"])
 """
-    environment = {**os.environ, "PULLBACK_CACHE_BYTES": "900"}  # so small that entries are dropped all the time
+    environment = {**os.environ, "PULLBACK_CACHE_BYTES": "900"}  # entries are dropped all the time
     writers = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in range(3)]
     for writer in writers:
@@ -193,5 +193,6 @@ blob = cache.load(cache.key({text!r}, None))
 program = pjrt.deserialize(blob, [((3,), np.float32)])
 print(pjrt.to_numpy(program([pjrt.put(np.arange(3, dtype=np.float32), copy=True)])[0]).tolist())
 """
-    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True,
+                            timeout=120)
     assert (result.stdout.strip(), result.stderr) == ("[0.0, 1.0, 4.0]", "")

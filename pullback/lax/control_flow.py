@@ -1,0 +1,513 @@
+"""Control flow on values known only at run time: cond, switch, scan, while_loop, fori_loop, map, associative_scan."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.api.flat import FlatFunction, check_callable, flatten_args, function_name
+from pullback.api.batch import vmap
+from pullback.core import config, dtypes, errors, tree
+from pullback.core.primitive import TABLE
+from pullback.core.program import Literal, Program, Var
+from pullback.core.trace import Tracer, bind, concrete, type_of
+from pullback.core.types import ArrayType, is_scalar
+from pullback.core.values import value
+from pullback.interpret.evaluate import evaluate
+from pullback.interpret.stage import stage
+from pullback.lax.operand import retype
+from pullback.ops import cond as cond_ops
+from pullback.ops import scan as scan_ops
+from pullback.ops import while_loop as while_ops
+
+__all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
+
+
+def _as_arrays(tree_of: Any, what: str) -> tuple[list[Any], Any]:
+    """The leaves as values, scalars typed; and their tree."""
+    leaves, treedef = flatten_args(tree_of, what)
+    return leaves, treedef
+
+
+def _share(programs: Sequence[tuple[Program, list[Any]]]) -> tuple[list[Program], list[Any]]:
+    """Programs that captured different values, made to take the values of all of them, in one order."""
+    values: dict[int, Any] = {}
+    for _, captured in programs:
+        values.update((id(v), v) for v in captured)
+    shared = []
+    for program, captured in programs:
+        own = {id(v): var for v, var in zip(captured, program.inputs, strict=False)}
+        leading = [own.get(key) or Var(type_of(v)) for key, v in values.items()]
+        shared.append(Program([*leading, *program.inputs[len(captured):]], program.equations, program.outputs,
+                              program.name))
+    return shared, list(values.values())
+
+
+def _settle(given: Sequence[ArrayType], made: Sequence[ArrayType]) -> list[ArrayType]:
+    """Carry types after weak ones have given way to what the body returns."""
+    settled = []
+    for t, out in zip(given, made, strict=True):
+        if t.weak and not out.weak and t.dtype != out.dtype and t.shape == out.shape:
+            settled.append(ArrayType(t.shape, out.dtype))
+        elif t.weak and not out.weak and t == ArrayType(out.shape, out.dtype, True):
+            settled.append(out)
+        else:
+            settled.append(t)
+    return settled
+
+
+def _fit_outputs(program: Program, start: int, types: Sequence[ArrayType]) -> Program:
+    """The program with its carry outputs strong or weak as the carry is."""
+    if all(a.type.weak == t.weak for a, t in zip(program.outputs[start:], types, strict=False)):
+        return program
+
+    def run(*xs: Any) -> list[Any]:
+        outputs = evaluate(program, xs)
+        for i, t in enumerate(types):
+            own = type_of(outputs[start + i])
+            if own.weak != t.weak or is_scalar(outputs[start + i]):
+                outputs[start + i] = TABLE["convert_element_type"](outputs[start + i], dtype=t.dtype, weak=t.weak)
+        return outputs
+    return stage(run, program.input_types, name=program.name)[0]
+
+
+def _carry_error(op: str, name: str, init: Any, out: Any, before: Sequence[ArrayType], after: Sequence[ArrayType],
+                 before_tree: Any, after_tree: Any) -> None:
+    """Raises where a carry comes back with another structure, shape or dtype than it went in with."""
+    if before_tree != after_tree:
+        difference = tree.first_difference(tree.unflatten(before_tree, list(before)),
+                                           tree.unflatten(after_tree, list(after)))
+        raise errors.type_error(f"{name} returned a carry of another structure than it was given: {difference}", op=op,
+                                fix="return the carry with the structure of the initial one")
+    names = tree.leaf_names(init, "carry")
+    for path, a, b in zip(names, before, after, strict=True):
+        if a.shape != b.shape or a.dtype != b.dtype:
+            raise errors.type_error(
+                f"{name} changed the type of {path}: {a} before, {b} after; a carry keeps its type from step to step",
+                op=op, fix=f"convert the initial value or the result (.astype({a.dtype})), or reshape it")
+
+
+def _stage_step(op: str, fun: Callable[..., Any], init: Any, leaves: list[Any], init_tree: Any,
+                others: Sequence[ArrayType], make: Callable[[], FlatFunction], n_lead: int, has_ys: bool
+                ) -> tuple[Program, list[Any], FlatFunction, list[Any]]:
+    """Stages a loop body whose first outputs are the carry; settles weak types of the initial carry."""
+    types = [type_of(x) for x in leaves]
+    n = len(types)
+    for _ in range(3):
+        flat = make()
+        program, captured = stage(flat, [*others[:n_lead], *types, *others[n_lead:]], name=function_name(fun), what=op)
+        carry_tree = flat.out_tree if not has_ys else flat.aux_tree
+        made = program.output_types[:_count(carry_tree)]
+        if carry_tree == init_tree:
+            settled = _settle(types, made)
+            if settled != types:
+                types = settled
+                continue
+        break
+    _carry_error(op, function_name(fun), init, None, types, made, init_tree, carry_tree)
+    leaves = [retype(x, t.dtype, t.weak) if type_of(x) != t else x for x, t in zip(leaves, types, strict=True)]
+    return _fit_outputs(program, 0, types), captured, flat, leaves
+
+
+def _count(treedef: Any) -> int:
+    return int(treedef.num_leaves)
+
+
+class _ScanStep:
+    """The user's step as a flat function: carry leaves and x leaves in, new carry leaves and y leaves out."""
+
+    def __init__(self, fun: Callable[..., Any], init_tree: Any, xs_tree: Any) -> None:
+        self.fun = fun
+        self.init_tree = init_tree
+        self.xs_tree = xs_tree
+        self.n_carry = init_tree.num_leaves
+        self.out_tree: Any = None
+        self.aux_tree: Any = None
+        self._outputs = FlatFunction(fun, None, op="scan").outputs
+
+    def __call__(self, *leaves: Any) -> list[Any]:
+        carry = tree.unflatten(self.init_tree, leaves[: self.n_carry])
+        x = tree.unflatten(self.xs_tree, leaves[self.n_carry:])
+        result = self.fun(carry, x)
+        if not isinstance(result, (tuple, list)) or len(result) != 2:
+            raise errors.type_error(
+                f"{function_name(self.fun)} returned a {type(result).__name__}, a pair (carry, y) is required",
+                op="scan", fix="return carry, None where there is nothing to stack")
+        carry_out, self.aux_tree = self._outputs(result[0], "carry")
+        ys, self.out_tree = self._outputs(result[1], "y")
+        return carry_out + ys
+
+
+def scan(f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False,
+         unroll: int | bool = 1, _split_transpose: bool = False) -> Any:
+    """A loop over the rows of arrays, carrying a value from step to step.
+
+    Args:
+      f: (carry, x) -> (new carry, y); the carry keeps its structure, shapes and dtypes.
+      init: the first carry.
+      xs: array [n, ...] or pytree of them, whose rows are the x; None for none.
+      length: the number of steps, where xs does not tell it.
+      reverse: run from the last row to the first.
+      unroll: how many steps to write out per turn of the loop; True for all.
+
+    Returns:
+      (final carry, ys), the y stacked along a new leading axis.
+
+    Raises:
+      TypeError: the carry changes its type (the path of the leaf is named). ValueError: unequal lengths.
+
+    Example:
+      >>> total, partial = lax.scan(lambda c, x: (c + x, c + x), 0.0, jnp.arange(3.0))
+    """
+    check_callable(f, "scan")
+    x_leaves, xs_tree = _as_arrays(xs, "xs")
+    names = tree.leaf_names(xs, "xs")
+    for x, name in zip(x_leaves, names, strict=True):
+        if not type_of(x).ndim:
+            raise errors.value_error(f"{name} is a scalar, an array with a leading axis to loop over is required",
+                                     op="scan", fix="put what is the same at every step into the carry or a closure")
+    lengths = [type_of(x).shape[0] for x in x_leaves]
+    if length is not None:
+        try:
+            length = operator.index(length)
+        except TypeError:
+            raise errors.type_error(f"length is {length!r}, an int is required", op="scan") from None
+    elif not lengths:
+        raise errors.value_error("neither xs nor length tells the number of steps", op="scan",
+                                 fix="pass length=")
+    n = lengths[0] if length is None else length
+    if any(m != n for m in lengths):
+        listing = ", ".join(f"{name} has {m}" for name, m in zip(names, lengths, strict=True))
+        raise errors.value_error(f"unequal lengths: {listing}" + (f", length is {length}" if length is not None else ""),
+                                 op="scan", fix="give every array the same leading size")
+    leaves, init_tree = _as_arrays(init, "init")
+    if config.disable_jit.value:
+        return _python_scan(f, init, xs, x_leaves, xs_tree, n, reverse)
+    row_types = [type_of(x).unbatched() for x in x_leaves]
+    program, captured, flat, leaves = _stage_step(
+        "scan", f, init, leaves, init_tree, row_types, lambda: _ScanStep(f, init_tree, xs_tree), 0, True)  # type: ignore[arg-type,return-value]
+    turns = n if unroll is True else 1 if unroll is False else int(unroll)
+    if turns < 1 and n:
+        raise errors.value_error(f"unroll is {unroll!r}, a positive int or a bool is required", op="scan")
+    results = bind(scan_ops.scan, [*captured, *leaves, *x_leaves], {
+        "program": program, "n_consts": len(captured), "n_carry": len(leaves), "length": n, "reverse": bool(reverse),
+        "unroll": max(turns, 1)})
+    return (tree.unflatten(init_tree, results[:len(leaves)]),
+            tree.unflatten(flat.out_tree, results[len(leaves):]))
+
+
+def _python_scan(f: Callable[..., Any], carry: Any, xs: Any, x_leaves: list[Any], xs_tree: Any, n: int, reverse: bool
+                 ) -> Any:
+    """scan, one step at a time, as disable_jit asks for."""
+    rows = []
+    for i in range(n)[::-1 if reverse else 1]:
+        carry, y = f(carry, tree.unflatten(xs_tree, [x[i] for x in x_leaves]))
+        rows.append(y)
+    if not rows:
+        raise errors.value_error("a scan of no steps cannot run under disable_jit: its outputs' shapes are not known",
+                                 op="scan", fix="run it without disable_jit")
+
+    def stack(*ys: Any) -> Any:
+        return TABLE["concatenate"](*[TABLE["reshape"](_array(y), shape=(1, *type_of(y).shape)) for y in ys], axis=0)
+    return carry, tree.map(stack, *rows[::-1 if reverse else 1])
+
+
+def _array(x: Any) -> Any:
+    x = value(x)
+    return TABLE["broadcast_in_dim"](x, shape=(), dims=()) if is_scalar(x) else x
+
+
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+    """Repeats body_fun on a value as long as cond_fun of it holds.
+
+    Args:
+      cond_fun: value -> bool scalar.
+      body_fun: value -> value of the same structure, shapes and dtypes.
+      init_val: the first value.
+
+    Returns:
+      The value for which cond_fun does not hold. Forward mode works; reverse mode raises, because the number of
+      steps is not known: use scan or fori_loop.
+
+    Raises:
+      TypeError: cond_fun gives no bool scalar, or the value changes its type.
+
+    Example:
+      >>> lax.while_loop(lambda x: x < 100, lambda x: x * 2, 1)
+    """
+    check_callable(cond_fun, "while_loop")
+    check_callable(body_fun, "while_loop")
+    leaves, init_tree = _as_arrays(init_val, "init_val")
+    if config.disable_jit.value:
+        state = init_val
+        while bool(concrete(value(cond_fun(state)))):
+            state = body_fun(state)
+        return state
+    body, body_captured, _, leaves = _stage_step(
+        "while_loop", body_fun, init_val, leaves, init_tree, [],
+        lambda: FlatFunction(body_fun, tree.treedef_tuple([init_tree]), op="while_loop"), 0, False)
+    test = FlatFunction(cond_fun, tree.treedef_tuple([init_tree]), op="while_loop")
+    cond_program, cond_captured = stage(test, [type_of(x) for x in leaves], name=function_name(cond_fun),
+                                        what="while_loop")
+    types = cond_program.output_types
+    if len(types) != 1 or types[0].shape or types[0].dtype != dtypes.bool_:
+        raise errors.type_error(
+            f"{function_name(cond_fun)} returned {', '.join(map(str, types)) or 'nothing'}, a bool scalar is required",
+            op="while_loop", fix="return one comparison; reduce arrays with jnp.any or jnp.all")
+    results = bind(while_ops.while_loop, [*cond_captured, *body_captured, *leaves], {
+        "cond": cond_program, "body": body, "n_cond": len(cond_captured), "n_body": len(body_captured)})
+    return tree.unflatten(init_tree, results)
+
+
+def _static_int(x: Any) -> int | None:
+    if isinstance(x, Tracer):
+        x = concrete(x)
+    try:
+        return None if x is None else operator.index(x)
+    except TypeError:
+        return None
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, *, unroll: int | bool | None = None
+              ) -> Any:
+    """for i in range(lower, upper): value = body_fun(i, value).
+
+    Args:
+      lower, upper: integers. Where both are known when the function is traced, reverse mode works.
+      body_fun: (i, value) -> value of the same structure, shapes and dtypes.
+      init_val: the first value.
+
+    Example:
+      >>> lax.fori_loop(0, 10, lambda i, x: x + i, 0)
+    """
+    check_callable(body_fun, "fori_loop")
+    for name, bound in (("lower", lower), ("upper", upper)):
+        t = type_of(value(bound))
+        if t.shape or not dtypes.is_integer(t.dtype):
+            raise errors.type_error(f"{name} is {t}, an integer scalar is required", op="fori_loop")
+    start, end = _static_int(lower), _static_int(upper)
+    if config.disable_jit.value and start is not None and end is not None:
+        state = init_val
+        for i in range(start, end):
+            state = body_fun(np.int32(i), state)
+        return state
+    dtype = dtypes.promote([(type_of(value(b)).dtype, type_of(value(b)).weak) for b in (lower, upper)])[0]
+    if start is not None and end is not None:
+        count = max(end - start, 0)
+        index = TABLE["iota"](shape=(count,), dtype=dtype, axis=0)
+        if start:
+            index = TABLE["add"](index, np.dtype(dtype).type(start))
+
+        def step(carry: Any, i: Any) -> tuple[Any, None]:
+            return body_fun(i, carry), None
+
+        step.__name__ = function_name(body_fun)
+        return scan(step, init_val, index, unroll=1 if unroll is None else unroll)[0]
+    if unroll not in (None, 1, False):
+        raise errors.value_error("unroll needs bounds that are known when the function is traced", op="fori_loop")
+    first = retype(value(lower), dtype)
+    last = retype(value(upper), dtype)
+
+    def body(state: Any) -> Any:
+        i, carry = state
+        return TABLE["add"](i, np.dtype(dtype).type(1)), body_fun(i, carry)
+
+    body.__name__ = function_name(body_fun)
+    return while_loop(lambda state: TABLE["lt"](state[0], last), body, (_array(first), init_val))[1]
+
+
+def _branches(op: str, functions: Sequence[Callable[..., Any]], operands: Sequence[Any]
+              ) -> tuple[tuple[Program, ...], list[Any], Any]:
+    leaves, in_tree = _as_arrays(tuple(operands), "operand")
+    types = [type_of(x) for x in leaves]
+    staged, trees = [], []
+    for f in functions:
+        flat = FlatFunction(f, in_tree, op=op)
+        staged.append(stage(flat, types, name=function_name(f), what=op))
+        trees.append(flat.out_tree)
+    first = staged[0][0]
+    for i, ((program, _), out_tree) in enumerate(zip(staged, trees, strict=True)):
+        names = (function_name(functions[0]), function_name(functions[i]))
+        if out_tree != trees[0]:
+            raise errors.type_error(f"the branches return different structures: {names[0]} gives {trees[0]}, "
+                                    f"{names[1]} (branch {i}) gives {out_tree}", op=op,
+                                    fix="return the same structure from every branch")
+        for k, (a, b) in enumerate(zip(first.output_types, program.output_types, strict=True)):
+            if a.shape != b.shape or (a.dtype != b.dtype and not (a.weak or b.weak)):
+                raise errors.type_error(f"the branches return different types at output {k}: {names[0]} gives {a}, "
+                                        f"{names[1]} (branch {i}) gives {b}", op=op,
+                                        fix="convert with astype, or reshape, in one branch")
+    programs, captured = _share(staged)
+    joined = [dtypes.promote([(p.output_types[k].dtype, p.output_types[k].weak) for p in programs])
+              for k in range(len(first.outputs))]
+    wanted = [ArrayType(t.shape, dtype, weak) for t, (dtype, weak) in zip(first.output_types, joined, strict=True)]
+    return tuple(_convert_outputs(p, wanted) for p in programs), [*captured, *leaves], trees[0]
+
+
+def _convert_outputs(program: Program, types: Sequence[ArrayType]) -> Program:
+    if program.output_types == list(types) and not any(isinstance(a, Literal) for a in program.outputs):
+        return program
+
+    def run(*xs: Any) -> list[Any]:
+        return [x if type_of(x) == t and not is_scalar(x) else
+                TABLE["convert_element_type"](x, dtype=t.dtype, weak=t.weak)
+                for x, t in zip(evaluate(program, xs), types, strict=True)]
+    return stage(run, program.input_types, name=program.name)[0]
+
+
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, operand: Any = None,
+         linear: Any = None) -> Any:
+    """true_fun(*operands) if pred else false_fun(*operands); only the one taken runs (under vmap: both).
+
+    Args:
+      pred: a bool scalar.
+      true_fun, false_fun: functions with outputs of one structure, shapes and dtypes.
+
+    Raises:
+      TypeError: pred is no scalar, or the branches return different types (named with both).
+
+    Example:
+      >>> lax.cond(x > 0, lambda x: x, lambda x: -x, x)
+    """
+    check_callable(true_fun, "cond")
+    check_callable(false_fun, "cond")
+    if operand is not None:
+        operands = (operand,)
+    pred = value(pred)
+    t = type_of(pred)
+    if t.shape or dtypes.kind(t.dtype) not in "biuf":
+        raise errors.type_error(f"pred is {t}, a bool scalar is required", op="cond",
+                                fix="reduce it with jnp.any or jnp.all, or use jnp.where for an elementwise choice")
+    if config.disable_jit.value and concrete(pred) is not None:
+        return (true_fun if bool(concrete(pred)) else false_fun)(*operands)
+    if t.dtype != dtypes.bool_:
+        pred = TABLE["ne"](pred, retype(0, t.dtype))
+    index = TABLE["convert_element_type"](pred, dtype=dtypes.int32, weak=False)
+    programs, args, out_tree = _branches("cond", [false_fun, true_fun], operands)
+    return tree.unflatten(out_tree, bind(cond_ops.cond, [index, *args], {"branches": programs}))
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = None) -> Any:
+    """branches[index](*operands), with the index clamped into range.
+
+    Raises:
+      TypeError: the index is no integer scalar, or the branches return different types.
+    """
+    if operand is not None:
+        operands = (operand,)
+    if not branches:
+        raise errors.value_error("there are no branches", op="switch", fix="pass at least one function")
+    for f in branches:
+        check_callable(f, "switch")
+    index = value(index)
+    t = type_of(index)
+    if t.shape or not dtypes.is_integer(t.dtype):
+        raise errors.type_error(f"index is {t}, an integer scalar is required", op="switch")
+    if len(branches) == 1:
+        return branches[0](*operands)
+    if config.disable_jit.value and concrete(index) is not None:
+        return branches[min(max(int(concrete(index)), 0), len(branches) - 1)](*operands)
+    if t.dtype != dtypes.int32:
+        if t.dtype.itemsize > 4 or t.dtype == dtypes.uint32:
+            index = TABLE["clamp"](retype(0, t.dtype), index, retype(len(branches) - 1, t.dtype))
+        index = retype(index, dtypes.int32)
+    programs, args, out_tree = _branches("switch", list(branches), operands)
+    return tree.unflatten(out_tree, bind(cond_ops.cond, [_array(index), *args], {"branches": programs}))
+
+
+def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any:
+    """f applied to each row of xs, one after the other; with batch_size, that many at a time.
+
+    Args:
+      f: a function of one row.
+      xs: array [n, ...] or pytree of them.
+
+    Returns:
+      The results, stacked along a new leading axis.
+    """
+    if batch_size is None:
+        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    leaves, treedef = _as_arrays(xs, "xs")
+    n = type_of(leaves[0]).shape[0]
+    whole = n // batch_size
+    at_once = vmap(f)
+
+    def rows(x: Any, start: int, end: int) -> Any:
+        t = type_of(x)
+        return TABLE["slice"](x, start=(start, *[0] * (t.ndim - 1)), limit=(end, *t.shape[1:]), strides=(1,) * t.ndim)
+
+    parts = []
+    if whole:
+        blocks = [TABLE["reshape"](rows(x, 0, whole * batch_size), shape=(whole, batch_size, *type_of(x).shape[1:]))
+                  for x in leaves]
+        done = scan(lambda _, x: ((), at_once(x)), (), tree.unflatten(treedef, blocks))[1]
+        parts.append(tree.map(lambda y: TABLE["reshape"](
+            y, shape=(whole * batch_size, *type_of(y).shape[2:])), done))
+    if whole * batch_size < n:
+        parts.append(at_once(tree.unflatten(treedef, [rows(x, whole * batch_size, n) for x in leaves])))
+    return parts[0] if len(parts) == 1 else tree.map(lambda a, b: TABLE["concatenate"](a, b, axis=0), *parts)
+
+
+def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """All prefixes of a sequence under an associative operation, in a logarithmic number of steps.
+
+    Args:
+      fn: (a, b) -> a combined with b, elementwise over `axis`; associative.
+      elems: array or pytree of arrays with a common size along `axis`.
+      reverse: combine suffixes instead.
+
+    Source: Blelloch, Prefix sums and their applications (1990): combine neighbours, scan the halves, interleave.
+    """
+    check_callable(fn, "associative_scan")
+    leaves, treedef = _as_arrays(elems, "elems")
+    leaves = [_array(x) for x in leaves]
+    axis = errors.check_axis(axis, min(type_of(x).ndim for x in leaves))
+    sizes = {type_of(x).shape[axis] for x in leaves}
+    if len(sizes) != 1:
+        raise errors.value_error(f"the arrays have different sizes {sorted(sizes)} along axis {axis}",
+                                 op="associative_scan", fix="give them one size along the axis")
+
+    def part(x: Any, start: int, stop: int, step: int) -> Any:
+        t = type_of(x)
+        low, high, stride = [0] * t.ndim, list(t.shape), [1] * t.ndim
+        low[axis], high[axis], stride[axis] = start, max(stop, start), step
+        return TABLE["slice"](x, start=tuple(low), limit=tuple(high), strides=tuple(stride))
+
+    def combine(a: list[Any], b: list[Any]) -> list[Any]:
+        return tree.leaves(fn(tree.unflatten(treedef, a), tree.unflatten(treedef, b)))
+
+    def interleave(a: Any, b: Any) -> Any:
+        """a[0], b[0], a[1], ...; a is as long as b, or one longer."""
+        n, m = type_of(a).shape[axis], type_of(b).shape[axis]
+        zero = np.dtype(type_of(a).dtype).type(0)
+
+        def spaced(x: Any, low: int, high: int) -> Any:
+            pads = [(0, 0, 0)] * type_of(x).ndim
+            pads[axis] = (low, high, 1)
+            return TABLE["pad"](x, zero, config=tuple(pads))
+        first, second = spaced(a, 0, 1 if n == m else 0), spaced(b, 1, 0 if n == m else 1)
+        join = TABLE["or"] if type_of(a).dtype == dtypes.bool_ else TABLE["add"]
+        return join(first, second)
+
+    def prefixes(xs: list[Any]) -> list[Any]:
+        n = type_of(xs[0]).shape[axis]
+        if n < 2:
+            return xs
+        pairs = combine([part(x, 0, n - 1, 2) for x in xs], [part(x, 1, n, 2) for x in xs])
+        odd = prefixes(pairs)
+        half = type_of(odd[0]).shape[axis]
+        heads = [part(x, 0, half if n % 2 else half - 1, 1) for x in odd]
+        rest = combine(heads, [part(x, 2, n, 2) for x in xs]) if n > 2 else []
+        even = [TABLE["concatenate"](part(x, 0, 1, 1), r, axis=axis) if n > 2 else part(x, 0, 1, 1)
+                for x, r in zip(xs, rest or xs, strict=True)]
+        return [interleave(e, o) for e, o in zip(even, odd, strict=True)]
+
+    if reverse:
+        leaves = [TABLE["rev"](x, axes=(axis,)) for x in leaves]
+    result = prefixes(leaves)
+    if reverse:
+        result = [TABLE["rev"](x, axes=(axis,)) for x in result]
+    return tree.unflatten(treedef, result)

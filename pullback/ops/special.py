@@ -1,0 +1,187 @@
+"""Special functions: error function, gamma function and its kin, Bessel functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.core import dtypes
+from pullback.core.primitive import Example, Outputs
+from pullback.core.types import Zero
+from pullback.ops.elementwise import (
+    Pointwise,
+    add,
+    div,
+    eq,
+    exp,
+    mul,
+    neg,
+    number,
+    select_n,
+    sign,
+    sub,
+)
+from pullback.ops.families import FLOAT
+
+_SPECIAL = np.array([0, -0.0, 1, -1, 0.5, -0.5, -1.5, -2, 1e-30, -1e-30, 3e38, 1e5, -5.5, 20, math.inf,
+                     -math.inf, math.nan], np.float32)
+
+
+def _scipy(name: str) -> Callable[..., np.ndarray]:
+    """SciPy's function of that name, computed in float64."""
+
+    def reference(*xs: np.ndarray) -> np.ndarray:
+        import scipy.special
+        result = getattr(scipy.special, name)(*[x.astype(np.float64) for x in xs])
+        return np.asarray(result).astype(xs[0].dtype)
+
+    return reference
+
+
+def _lgamma(x: np.ndarray) -> np.ndarray:
+    return np.where(np.isinf(x), x.dtype.type(np.inf), _scipy("gammaln")(x))
+
+
+def _digamma(x: np.ndarray) -> np.ndarray:
+    return _scipy("psi")(x + x.dtype.type(0))  # of -0.0 as of 0.0
+
+
+def _special(name: str, reference: Callable[..., np.ndarray], hlo: Any, derivative: Callable[..., Any], doc: str,
+             **more: Any) -> Pointwise:
+    more.setdefault("edges", [(_SPECIAL,)])
+    return Pointwise(name, reference, hlo, [derivative], kinds=FLOAT, doc=doc, **more)
+
+
+def _scaled_density(t: Any, x: Any, factor: float, power: Any) -> Any:
+    """t * factor * e ** power."""
+    return mul(t, mul(number(x, factor), exp(power)))
+
+
+erf = _special("erf", _scipy("erf"), "chlo.erf",
+               lambda t, out, x: _scaled_density(t, x, 2 / math.sqrt(math.pi), neg(mul(x, x))),
+               "The error function.")
+erfc = _special("erfc", _scipy("erfc"), "chlo.erfc",
+                lambda t, out, x: _scaled_density(t, x, -2 / math.sqrt(math.pi), neg(mul(x, x))),
+                "1 - erf(x), exact where erf(x) is near 1.")
+erf_inv = _special("erf_inv", _scipy("erfinv"), "chlo.erf_inv",
+                   lambda t, out, x: _scaled_density(t, x, math.sqrt(math.pi) / 2, mul(out, out)),
+                   "The inverse of the error function.", domain=(-0.9, 0.9))
+
+
+# -- gamma and zeta ---------------------------------------------------------------------------------
+
+def _zeta(x: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The Hurwitz zeta function, at poles and beyond any sum as XLA gives it."""
+    result = np.asarray(_scipy("zeta")(x, q))
+    poles = np.where(np.remainder(x, 2) == 0, np.inf, np.nan).astype(x.dtype)
+    result = np.where((q <= 0) & (np.floor(q) == q) & (x != 1), poles, result)
+    return np.where((q == np.inf) & (x > 1), x.dtype.type(np.nan), result)
+
+
+def _polygamma(m: np.ndarray, x: np.ndarray) -> np.ndarray:
+    import scipy.special
+    order, at = m.astype(np.float64), x.astype(np.float64)
+    signs = np.where(np.remainder(order, 2) == 1, 1.0, -1.0)
+    higher = signs * scipy.special.gamma(order + 1) * _zeta(order + 1, at)
+    result = np.where(order == 0, _digamma(at), higher)
+    return np.where((order < 0) | (order != np.floor(order)), np.nan, result).astype(m.dtype)
+
+
+class OfOrder(Pointwise):
+    """Functions of an order and an argument that are differentiated by the argument alone."""
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Outputs, Outputs]:
+        if not isinstance(tangents[0], Zero):
+            raise self.missing("derivative by its first operand", "stop its gradient with lax.stop_gradient")
+        return super().jvp(primals, tangents, **params)
+
+    def examples(self, rng: np.random.Generator) -> Iterable[Example]:
+        orders = np.array([2, 3, 4], np.float32)
+        yield Example(orders, rng.uniform(1, 4, 3).astype(np.float32), fixed=(0,))
+        yield Example(orders[1], rng.uniform(1, 4, (2, 3)).astype(np.float32), order=0)
+        yield Example(orders, np.float32(1.5), order=0)
+        yield Example(orders.astype(dtypes.bfloat16), rng.uniform(1, 4, 3).astype(dtypes.bfloat16), order=0)
+        yield Example(np.zeros((0, 2), np.float32), np.zeros((0, 2), np.float32), order=0)
+        for order in (0, 1, 2, 3, 0.5, -1):
+            at = _SPECIAL[2:] if order == 0 else _SPECIAL
+            yield Example(np.full_like(at, order), at, order=0)
+
+
+def _digamma_hlo(b: Any, x: Any) -> Any:
+    # Before jaxlib 0.11 it was NaN at 0.
+    zero = b.compare("EQ", x, b.full(0, x.type))
+    return b.select(zero, b.full(-math.inf, x.type), b.op("chlo.digamma", [x], x.type))
+
+
+lgamma = _special("lgamma", _lgamma, "chlo.lgamma", lambda t, out, x: mul(t, digamma(x)),
+                  "The logarithm of the absolute value of the gamma function.", domain=(0.5, 4.0))
+digamma = _special("digamma", _digamma, _digamma_hlo,
+                   lambda t, out, x: mul(t, polygamma(number(x, 1), x)),
+                   "The derivative of lgamma.", domain=(0.5, 4.0), edges=[(_SPECIAL[2:],)])
+polygamma = OfOrder("polygamma", _polygamma, "chlo.polygamma",
+                    [None, lambda t, out, m, x: mul(t, polygamma(add(m, number(m, 1)), x))], kinds=FLOAT,
+                    doc="The m-th derivative of digamma at x. No derivative by m.")
+zeta = OfOrder("zeta", _zeta, "chlo.zeta",
+               [None, lambda t, out, x, q: neg(mul(t, mul(x, zeta(add(x, number(x, 1)), q))))], kinds=FLOAT,
+               doc="The Hurwitz zeta function: the sum over n >= 0 of (n + q) ** -x. No derivative by x.")
+
+
+# -- Bessel functions -------------------------------------------------------------------------------
+
+# bessel_i0e as Chebyshev series: of x / 4 - 1 for x in [0, 8], and, times sqrt(x), of 16 / x - 1 beyond.
+# Obtained by interpolation at 60 Chebyshev nodes.
+_NEAR = (
+    0.33839763720473792, -0.30468267234319829, 0.17162090152220869, -0.0949010970480475, 0.049305284239670497,
+    -0.023737414805899464, 0.010546460394594902, -0.0043243099950505239, 0.0016394756169413143,
+    -0.00057637557453847166, 0.00018850288509576855, -5.7541950100622095e-05, 1.6448448070719805e-05,
+    -4.4167383581372736e-06, 1.1173875389069999e-06, -2.6707938488209256e-07, 6.0469950243409915e-08,
+    -1.3000250350299799e-08, 2.6598236576210374e-09, -5.1897968515272437e-10, 9.675773515738228e-11,
+    -1.7268271997513314e-11, 2.9549214926779161e-12, -4.8532659372805635e-13, 7.704577716557045e-14,
+    -1.1812772982011665e-14)
+_FAR = (
+    0.40224520550705445, 0.0033691164782557216, 6.8897583469142618e-05, 2.8913705208688523e-06,
+    2.0489185884227841e-07, 2.2666689839893433e-08, 3.3962319974841411e-09, 4.9406026307134236e-10,
+    1.1889230340974185e-11, -3.1499131081247357e-11, -1.3215813628638291e-11, -1.7941592656001149e-12,
+    7.1803119006119685e-13, 3.8551939418596246e-13, 1.5263716216888192e-14, -4.1254037223363106e-14,
+    -9.473903143468002e-15, 3.6415315207705131e-15, 1.7226960598767011e-15)
+
+
+def _bessel_i0e_hlo(b: Any, x: Any) -> Any:
+    narrow = x.type.dtype
+    if narrow not in (dtypes.float32, dtypes.float64):
+        x = b.convert(x, dtypes.float32)
+
+    def full(value: float) -> Any:
+        return b.full(value, x.type)
+
+    def series(coefficients: Sequence[float], at: Any) -> Any:
+        """Clenshaw's recurrence."""
+        twice, first, second = b.mul(full(2), at), full(0), full(0)
+        for c in reversed(coefficients[1:]):
+            first, second = b.add(b.sub(b.mul(twice, first), second), full(c)), first
+        return b.add(b.sub(b.mul(at, first), second), full(coefficients[0]))
+
+    size = b.op("stablehlo.abs", [x], x.type)
+    near = series(_NEAR, b.sub(b.mul(b.min(size, full(8)), full(0.25)), full(1)))
+    beyond = b.max(size, full(8))
+    far = series(_FAR, b.sub(b.div(full(16), beyond), full(1)))
+    far = b.mul(far, b.op("stablehlo.rsqrt", [beyond], x.type))
+    result = b.select(b.compare("LE", size, full(8)), near, far)
+    return b.convert(result, narrow)
+
+
+def _bessel_i1e_tangent(t: Any, out: Any, x: Any) -> Any:
+    at_zero = eq(x, number(x, 0))
+    safe = select_n(at_zero, x, number(x, 1))
+    slope = sub(bessel_i0e(x), mul(out, add(sign(x), div(number(x, 1), safe))))
+    return mul(t, select_n(at_zero, slope, number(x, 0.5)))
+
+
+bessel_i0e = _special("bessel_i0e", _scipy("i0e"), _bessel_i0e_hlo,
+                      lambda t, out, x: mul(t, sub(bessel_i1e(x), mul(sign(x), out))),
+                      "The modified Bessel function of order 0, times e ** -|x|.")
+bessel_i1e = _special("bessel_i1e", _scipy("i1e"), "chlo.bessel_i1e", _bessel_i1e_tangent,
+                      "The modified Bessel function of order 1, times e ** -|x|.")

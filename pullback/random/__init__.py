@@ -1,0 +1,47 @@
+"""Random numbers: keys are values, and a function of a key gives the same numbers every time.
+
+    key = random.key(0)
+    key, sub = random.split(key)
+    x = random.normal(sub, (3,))
+
+Bits and integers equal those of jax for the same key, floats equal them to rounding.
+"""
+
+from pullback.random.continuous import (
+    cauchy,
+    double_sided_maxwell,
+    exponential,
+    gumbel,
+    laplace,
+    logistic,
+    lognormal,
+    maxwell,
+    normal,
+    pareto,
+    rayleigh,
+    triangular,
+    truncated_normal,
+    wald,
+    weibull_min,
+)
+from pullback.random.discrete import bernoulli, geometric, rademacher
+from pullback.random.keys import (
+    PRNGKey,
+    clone,
+    fold_in,
+    key,
+    key_data,
+    key_dtype,
+    key_impl,
+    split,
+    wrap_key_data,
+)
+from pullback.random.sampling import categorical, choice, permutation
+from pullback.random.uniforms import bits, randint, uniform
+
+__all__ = [
+    "PRNGKey", "bernoulli", "bits", "categorical", "cauchy", "choice", "clone", "double_sided_maxwell",
+    "exponential", "fold_in", "geometric", "gumbel", "key", "key_data", "key_dtype", "key_impl", "laplace",
+    "logistic", "lognormal", "maxwell", "normal", "pareto", "permutation", "rademacher", "randint",
+    "rayleigh", "split", "triangular", "truncated_normal", "uniform", "wald", "weibull_min", "wrap_key_data",
+]

@@ -1,0 +1,180 @@
+"""Keys: made from seeds, split into new ones, and read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pullback import lax
+from pullback.core import config, dtypes, errors
+from pullback.core.array import Array
+from pullback.core.trace import type_of
+from pullback.core.values import value
+from pullback.ops.bits import random_fold_in, random_seed, random_split, random_unwrap, random_wrap
+from pullback.random.arguments import checked_keys, is_raw, one_key, sizes
+
+__all__ = [
+    "PRNGKey", "clone", "fold_in", "key", "key_data", "key_dtype", "key_impl", "split", "wrap_key_data",
+]
+
+_MASK = 0xFFFFFFFF
+
+
+def key_dtype(impl_spec: Any = None) -> dtypes.KeyDtype:
+    """The dtype of keys of an implementation.
+
+    Args:
+      impl_spec: 'threefry2x32', or None for the default; a dtype of keys comes back as it is.
+    """
+    if isinstance(impl_spec, dtypes.KeyDtype):
+        return impl_spec
+    return dtypes.key_dtype(config.default_prng_impl.value if impl_spec is None else impl_spec)
+
+
+def _implementation(impl: Any, dtype: Any) -> str:
+    if impl is not None and dtype is not None and key_dtype(impl) != key_dtype(dtype):
+        raise errors.value_error(f"impl {impl!r} and dtype {dtype} name two implementations",
+                                 fix="give one of them")
+    found = key_dtype(dtype if impl is None else impl)
+    if found.impl != "threefry2x32":
+        raise errors.value_error(f"got the PRNG implementation {found.impl!r}, 'threefry2x32' is required",
+                                 fix="leave impl out")
+    return found.impl
+
+
+def _seeded(seed: Any, impl: str) -> Array:
+    if isinstance(seed, Array) and seed.type.is_key:
+        raise errors.type_error(f"got the key {seed.type}, an integer seed is required",
+                                fix="use the key itself, or random.fold_in(key, number)")
+    if isinstance(seed, np.ndarray) and seed.ndim == 0:
+        seed = seed[()]
+    if isinstance(seed, (int, np.integer)):
+        number = int(seed)
+        if isinstance(seed, int) and not -1 << 63 <= number < 1 << 63:
+            raise errors.make(OverflowError, f"the seed {number} does not fit into 64 bits",
+                              op=errors.source.called(), fix="reduce it, e.g. seed % 2 ** 63")
+        wide = config.enable_x64.value and (isinstance(seed, int) or seed.dtype.itemsize == 8)
+        found: Any = np.uint64(number & 0xFFFFFFFFFFFFFFFF) if wide else np.uint32(number & _MASK)
+    else:
+        found = value(seed)
+        t = type_of(found)
+        if t.shape:
+            raise errors.type_error(f"got a seed of shape {t.shape}, a single integer is required",
+                                    fix="vmap the call over the seeds")
+        if not dtypes.is_integer(t.dtype):
+            raise errors.type_error(f"got a seed of type {t}, an integer is required",
+                                    fix="convert it with int()")
+    return random_seed(found, impl=impl)  # type: ignore[no-any-return]
+
+
+def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Array:
+    """A key for the functions of this package.
+
+    Args:
+      seed: an integer without axes, of at most 64 bits. Without enable_x64 its lower 32 bits count.
+      impl: the name of the generator; there is one, 'threefry2x32'.
+      dtype: the dtype of the key, in place of impl.
+
+    Returns: key<fry>[]. The same seed gives the same key; use a key once, and `split` it before that.
+
+    Raises:
+      TypeError: if the seed is not an integer without axes.
+      OverflowError: if a Python int does not fit into 64 bits.
+
+    Example:
+      >>> key, sub = random.split(random.key(0))
+      >>> random.normal(sub, (2,))
+    """
+    return _seeded(seed, _implementation(impl, dtype))
+
+
+def PRNGKey(seed: Any, *, impl: Any = None) -> Array:  # noqa: N802
+    """A key by its raw words u32[2], as older programs use them; `key` makes typed ones.
+
+    Args:
+      seed, impl: as in `key`.
+    """
+    return random_unwrap(_seeded(seed, _implementation(impl, None)))  # type: ignore[no-any-return]
+
+
+def split(key: Any, num: Any = 2) -> Array:
+    """New keys, independent of each other; the given one must not be used again.
+
+    Args:
+      key: key<fry>[], or raw words u32[2].
+      num: how many, or the shape of an array of keys.
+
+    Returns: key<fry>[num], or raw words u32[num, 2] if those were given.
+    """
+    shape = sizes(num, "num")
+    return _as_given(random_split(one_key(key), shape=shape), key)
+
+
+def fold_in(key: Any, data: Any) -> Array:
+    """A new key from a key and a number, e.g. the number of a training step.
+
+    Args:
+      key: key<fry>[], or raw words u32[2].
+      data: an integer without axes. A Python int must fit into 32 bits without sign; of others the lower 32
+        bits count.
+
+    Raises:
+      TypeError: if data is not an integer without axes.
+      OverflowError: if a Python int is out of range.
+    """
+    typed = one_key(key)
+    if type(data) is int or type(data) is bool:
+        if not 0 <= data <= _MASK:
+            raise errors.make(OverflowError, f"data is {data}, a number from 0 to 2**32 - 1 is required",
+                              op=errors.source.called(), fix="reduce it, e.g. data % 2 ** 32")
+        number: Any = np.uint32(data)
+    else:
+        found = value(data)
+        t = type_of(found)
+        if dtypes.kind(t.dtype) not in "biu" or t.shape:
+            raise errors.type_error(f"data is {t}, an integer without axes is required",
+                                    fix="vmap the call over an axis; convert floats with astype")
+        number = lax.convert_element_type(found, dtypes.uint32)
+    return _as_given(random_fold_in(typed, number), key)
+
+
+def _as_given(new: Array, key: Any) -> Array:
+    return random_unwrap(new) if is_raw(key) else new
+
+
+def key_data(keys: Any) -> Array:
+    """The words that keys consist of.
+
+    Args:
+      keys: key<fry>[...]; raw words u32[..., 2] come back as they are.
+
+    Returns: u32[..., 2]
+    """
+    return random_unwrap(checked_keys(keys))  # type: ignore[no-any-return]
+
+
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Array:
+    """Keys from the words they consist of, as `key_data` gives them.
+
+    Args:
+      key_bits_array: u32[..., 2]
+      impl, dtype: as in `key`.
+
+    Returns: key<fry>[...]
+
+    Raises:
+      TypeError: if the words have another dtype or another size of their last axis.
+    """
+    return random_wrap(value(key_bits_array), impl=_implementation(impl, dtype))  # type: ignore[no-any-return]
+
+
+def key_impl(keys: Any) -> str:
+    """The name of the generator that keys are for."""
+    return str(checked_keys(keys).type.dtype.impl)
+
+
+def clone(key: Any) -> Array:
+    """The key itself, for a second use that is meant: it will give the same numbers again."""
+    checked_keys(key)
+    return value(key)  # type: ignore[no-any-return]

@@ -1,0 +1,213 @@
+"""Random bits, and the uniform distributions made of them: of floats and of integers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pullback import lax
+from pullback.core import dtypes, errors
+from pullback.core.array import Array
+from pullback.core.trace import type_of
+from pullback.core.types import is_scalar
+from pullback.ops.bits import random_bits, random_fold_in
+from pullback.random.arguments import common_shape, dtype_of, fit, one_key, placed, real, sizes
+
+__all__ = ["bits", "randint", "uniform"]
+
+_UINT = {1: dtypes.uint8, 2: dtypes.uint16, 4: dtypes.uint32, 8: dtypes.uint64}
+
+
+def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
+    """Uniformly distributed bits.
+
+    Args:
+      key: key<fry>[], or raw words u32[2].
+      shape: the shape of the result.
+      dtype: uint8, uint16, uint32 or uint64; None: uint32, with enable_x64 uint64.
+
+    Returns: u32[shape]
+
+    Raises:
+      TypeError: if key is not a PRNG key.
+      ValueError: if dtype is not an unsigned integer, or if there are several keys.
+    """
+    key = one_key(key)
+    dtype = dtype_of(dtype, np.uint64, "u")
+    return placed(random_bits(key, bit_width=8 * dtype.itemsize, shape=sizes(shape)), out_sharding)
+
+
+def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0, *,
+            out_sharding: Any = None) -> Array:
+    """Floats from the interval [minval, maxval).
+
+    Args:
+      key: key<fry>[], or raw words u32[2].
+      shape: the shape of the result.
+      dtype: a float dtype; None: float32, with enable_x64 float64.
+      minval, maxval: the bounds, which broadcast to shape. If maxval <= minval every result is minval.
+
+    Returns: f32[shape]. It has as many random bits as the dtype has digits; rounding can give maxval.
+
+    Differentiability: in minval and maxval; the key has no derivative.
+
+    Example:
+      >>> random.uniform(random.key(0), (3,), minval=-1.0)
+    """
+    key = one_key(key)
+    dtype = dtype_of(dtype, np.float64, "f")
+    bounds = real(minval, "minval"), real(maxval, "maxval")
+    return placed(interval(key, common_shape(sizes(shape), *bounds), dtype, *bounds), out_sharding)
+
+
+def unit(key: Array, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Floats from [0, 1): random digits behind the point of a number from [1, 2), less 1."""
+    info = dtypes.finfo(dtype)
+    width = info.bits if info.nmant >= 8 else 8
+    mantissa: Any = random_bits(key, bit_width=width, shape=shape)
+    kind = _UINT[dtype.itemsize]
+    mantissa = lax.convert_element_type(mantissa, kind)
+    mantissa = lax.shift_right_logical(mantissa, kind.type(width - info.nmant))
+    one = np.ones((), dtype)
+    digits = lax.bitwise_or(mantissa, one.view(kind)[()])
+    return lax.sub(lax.bitcast_convert_type(digits, dtype), one[()])
+
+
+def interval(key: Array, shape: tuple[int, ...], dtype: Any, low: Any, high: Any) -> Any:
+    """Floats of `dtype` from [low, high), bounds that broadcast to `shape`."""
+    x = unit(key, shape, dtype)
+    if is_scalar(low) and is_scalar(high):
+        low, high = (np.asarray(bound).astype(dtype)[()] for bound in (low, high))
+        span = high - low
+        x = x if span == 1 else lax.mul(x, span)
+        x = x if low == 0 else lax.add(x, low)
+        # Rounding is monotone, so that x + low >= low; only an empty or infinite interval needs the maximum.
+        return x if 0 <= span < np.inf else lax.max(x, low)
+    low, high = (fit(lax.convert_element_type(bound, dtype), shape) for bound in (low, high))
+    return lax.max(lax.add(lax.mul(x, fit(lax.sub(high, low), shape)), low), low)
+
+
+# -- integers -------------------------------------------------------------------------------------------
+
+
+def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None, *,
+            out_sharding: Any = None) -> Array:
+    """Integers from minval to maxval - 1.
+
+    Args:
+      key: key<fry>[], or raw words u32[2].
+      shape: the shape of the result.
+      minval, maxval: the bounds, which broadcast to shape; cut to what the dtype can hold. Arrays of floats
+        are truncated. If maxval <= minval every result is minval.
+      dtype: an integer dtype; None: int32, with enable_x64 int64.
+
+    Returns: i32[shape], remainders of random integers: where maxval - minval is no power of two, some numbers
+      are more likely than others, by a share of up to (maxval - minval) / 2**32 (64-bit dtypes: / 2**64).
+
+    Raises:
+      TypeError: if dtype is not an integer one, or if a bound is a Python float that is no whole number.
+
+    Example:
+      >>> random.randint(random.key(0), (3,), 0, 10)
+    """
+    key = one_key(key)
+    dtype = dtype_of(dtype, np.int64, "biufc")
+    if not dtypes.is_integer(dtype):
+        raise errors.type_error(f"dtype is {dtype}, an integer dtype is required",
+                                fix="leave dtype out, or convert the result with astype")
+    low, high = _bound(minval, "minval"), _bound(maxval, "maxval")
+    shape = common_shape(sizes(shape), low, high)
+    return placed(integers(key, shape, dtype, low, high), out_sharding)
+
+
+def _bound(x: Any, what: str) -> Any:
+    """A bound: an int or an Array."""
+    found = real(x, what)
+    if not is_scalar(found):
+        return found
+    if found != int(found):
+        raise errors.type_error(f"{what} is {found}, a whole number is required",
+                                fix="round it, e.g. with int()")
+    return int(found)
+
+
+def integers(key: Array, shape: tuple[int, ...], dtype: Any, low: Any, high: Any) -> Any:
+    """Integers of `dtype` from low to high - 1; bounds are Python ints, or arrays that fit to `shape`."""
+    info = dtypes.iinfo(dtype)
+    lowest, highest = int(info.min), int(info.max)
+    narrow = info.bits < 32
+    work = dtypes.int32 if narrow else dtype  # of narrow integers too, 32 bits are drawn
+    kind = _UINT[work.itemsize]
+    if isinstance(low, int) and isinstance(high, int):
+        low = min(max(low, lowest), highest)
+        x = _below(key, shape, kind, max(min(high, highest + 1) - low, 1))
+        low = work.type(low)
+    else:
+        beyond = None if narrow else _exceeds(high, highest)
+        low = fit(_cut(low, lowest, highest, work), shape)
+        high = fit(_cut(high, lowest, highest + narrow, work), shape)
+        span = lax.convert_element_type(lax.sub(high, low), kind)
+        if beyond is not None:
+            span = lax.add(span, lax.convert_element_type(fit(beyond, shape), kind))
+        span = lax.select(lax.gt(high, low), span, lax.full_like(span, 1))
+        x = _below_array(key, shape, kind, span)
+    return lax.convert_element_type(lax.add(lax.convert_element_type(x, work), low), dtype)
+
+
+def _exceeds(bound: Any, highest: int) -> Any:
+    """Whether an upper bound is above all integers of the dtype and so excludes none; None: it is not."""
+    if isinstance(bound, int):
+        return np.bool_(True) if bound > highest else None
+    dtype = type_of(bound).dtype
+    if not dtypes.is_integer(dtype) or int(dtypes.iinfo(dtype).max) <= highest:
+        return None
+    return lax.gt(bound, dtype.type(highest))
+
+
+def _cut(bound: Any, lowest: int, highest: int, work: Any) -> Any:
+    """A bound, cut to the interval from lowest to highest, in the dtype `work`."""
+    if isinstance(bound, int):
+        return work.type(min(max(bound, lowest), highest))
+    dtype = type_of(bound).dtype
+    if not dtypes.is_integer(dtype):
+        bound, dtype = lax.convert_element_type(bound, work), work
+    info = dtypes.iinfo(dtype)
+    if int(info.min) < lowest:
+        bound = lax.max(bound, dtype.type(lowest))
+    if int(info.max) > highest:
+        bound = lax.min(bound, dtype.type(highest))
+    return lax.convert_element_type(bound, work)
+
+
+def child(key: Array, number: int) -> Array:
+    """The key that splitting `key` gives at this place."""
+    return random_fold_in(key, np.uint32(number))  # type: ignore[no-any-return]
+
+
+# Twice as many random bits as the dtype has make a number high * 2 ** n + low, whose remainder is taken in
+# arithmetic modulo 2 ** n; 2 ** n % span comes from the square of 2 ** (n // 2) % span.
+
+
+def _below(key: Array, shape: tuple[int, ...], kind: Any, span: int) -> Any:
+    """Integers from 0 to span - 1, of the unsigned dtype `kind`."""
+    width = 8 * kind.itemsize
+    low = random_bits(child(key, 1), bit_width=width, shape=shape)
+    if span & span - 1 == 0:  # a power of two
+        return low if span == 1 << width else lax.bitwise_and(low, kind.type(span - 1))
+    factor = (((1 << width // 2) % span) ** 2 & (1 << width) - 1) % span
+    number = kind.type(span)
+    low = lax.rem(low, number)
+    if factor == 0:  # the square is 2 ** n: the high bits drop out
+        return low
+    high = lax.rem(random_bits(child(key, 0), bit_width=width, shape=shape), number)
+    return lax.rem(lax.add(lax.mul(high, kind.type(factor)), low), number)
+
+
+def _below_array(key: Array, shape: tuple[int, ...], kind: Any, span: Any) -> Any:
+    """`_below` for an array of spans; a span of 0 stands for 2 ** n."""
+    width = 8 * kind.itemsize
+    high, low = (random_bits(child(key, i), bit_width=width, shape=shape) for i in range(2))
+    factor = lax.rem(lax.full_like(span, 1 << width // 2), span)
+    factor = lax.rem(lax.mul(factor, factor), span)
+    return lax.rem(lax.add(lax.mul(lax.rem(high, span), factor), lax.rem(low, span)), span)
