@@ -133,7 +133,7 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: i
         leaf = value(leaf)
         ndim = type_of(leaf).ndim
         place = errors.check_axis(axis, ndim if tiled else ndim + 1)
-        gathered = collective.all_gather(leaf, names=names, size=size, axis=place)
+        gathered = collective.all_gather(leaf, names=names, n=size, axis=place)
         return _merge(gathered, place) if tiled else gathered
 
     return tree.map(one, x)
@@ -150,7 +150,7 @@ def psum_scatter(x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_ind
         if tiled:
             leaf = _deal(leaf, axis, size, "psum_scatter")
         _check_size(leaf, axis, size, "psum_scatter")
-        return collective.reduce_scatter(leaf, names=names, size=size, axis=axis)
+        return collective.reduce_scatter(leaf, names=names, n=size, axis=axis)
 
     return tree.map(one, x)
 
@@ -172,9 +172,9 @@ def all_to_all(x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, axi
         split, concat = errors.check_axis(split_axis, ndim), errors.check_axis(concat_axis, ndim)
         if not tiled:
             _check_size(leaf, split, size, "all_to_all")
-            return collective.all_to_all(leaf, names=names, size=size, split=split, concat=concat)
+            return collective.all_to_all(leaf, names=names, n=size, split=split, concat=concat)
         dealt = _deal(leaf, split, size, "all_to_all")
-        return _merge(collective.all_to_all(dealt, names=names, size=size, split=split, concat=concat), concat)
+        return _merge(collective.all_to_all(dealt, names=names, n=size, split=split, concat=concat), concat)
 
     return tree.map(one, x)
 

@@ -129,7 +129,7 @@ class LinearMove(Collective):
     def batch_named(self, size: int, axis_name: Any, args: Sequence[Any], batched: Sequence[bool], **params: Any
                     ) -> tuple[Outputs, list[bool]]:
         x = args[0] if batched[0] else broadcast(args[0], size)
-        return self.over(x, size, **{k: v for k, v in params.items() if k not in ("names", "size")})
+        return self.over(x, size, **{k: v for k, v in params.items() if k not in ("names", "n")})
 
     def over(self, x: Any, size: int, **params: Any) -> tuple[Outputs, list[bool]]:
         """The operation where axis 0 of `x` is the mapped axis."""
@@ -139,10 +139,10 @@ class LinearMove(Collective):
 class AllGather(LinearMove):
     """Every element gets all elements' values, along a new axis."""
 
-    def type(self, x: ArrayType, *, names: Names, size: int, axis: int) -> list[ArrayType]:  # type: ignore[override]
-        return [x.with_shape((*x.shape[:axis], size, *x.shape[axis:]))]
+    def type(self, x: ArrayType, *, names: Names, n: int, axis: int) -> list[ArrayType]:  # type: ignore[override]
+        return [x.with_shape((*x.shape[:axis], n, *x.shape[axis:]))]
 
-    def numpy(self, x: np.ndarray, *, names: Names, size: int, axis: int) -> Outputs:  # type: ignore[override]
+    def numpy(self, x: np.ndarray, *, names: Names, n: int, axis: int) -> Outputs:  # type: ignore[override]
         return [np.expand_dims(x, axis)]
 
     def hlo(self, b: Any, x: Any, **params: Any) -> Outputs:
@@ -151,25 +151,25 @@ class AllGather(LinearMove):
     def over(self, x: Any, size: int, *, axis: int) -> tuple[Outputs, list[bool]]:  # type: ignore[override]
         return [move_axis(x, 0, axis)], [False]
 
-    def transpose(self, cts: Sequence[Any], x: Any, *, names: Names, size: int, axis: int) -> list[Any]:
-        return [reduce_scatter(cts[0], names=names, size=size, axis=axis)]
+    def transpose(self, cts: Sequence[Any], x: Any, *, names: Names, n: int, axis: int) -> list[Any]:
+        return [reduce_scatter(cts[0], names=names, n=n, axis=axis)]
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
         for axis in range(3):
-            yield Example(rng.normal(size=(2, 3)).astype(np.float32), names=(), size=1, axis=axis, linear=(0,))
+            yield Example(rng.normal(size=(2, 3)).astype(np.float32), names=(), n=1, axis=axis, linear=(0,))
 
-    def oracle(self, jax: Any, x: Any, *, names: Names, size: int, axis: int) -> Any:
+    def oracle(self, jax: Any, x: Any, *, names: Names, n: int, axis: int) -> Any:
         return jax.numpy.expand_dims(x, axis)
 
 
 class ReduceScatter(LinearMove):
     """The sum over a mapped axis, of which every element keeps its own piece along `axis`."""
 
-    def type(self, x: ArrayType, *, names: Names, size: int, axis: int) -> list[ArrayType]:  # type: ignore[override]
-        assert x.shape[axis] == size, (x, axis, size)
+    def type(self, x: ArrayType, *, names: Names, n: int, axis: int) -> list[ArrayType]:  # type: ignore[override]
+        assert x.shape[axis] == n, (x, axis, n)
         return [x.with_shape((*x.shape[:axis], *x.shape[axis + 1:]))]
 
-    def numpy(self, x: np.ndarray, *, names: Names, size: int, axis: int) -> Outputs:  # type: ignore[override]
+    def numpy(self, x: np.ndarray, *, names: Names, n: int, axis: int) -> Outputs:  # type: ignore[override]
         return [np.squeeze(x, axis)]
 
     def hlo(self, b: Any, x: Any, **params: Any) -> Outputs:
@@ -178,27 +178,27 @@ class ReduceScatter(LinearMove):
     def over(self, x: Any, size: int, *, axis: int) -> tuple[Outputs, list[bool]]:  # type: ignore[override]
         return [move_axis(TABLE["reduce_sum"](x, axes=(0,)), axis, 0)], [True]
 
-    def transpose(self, cts: Sequence[Any], x: Any, *, names: Names, size: int, axis: int) -> list[Any]:
-        return [all_gather(cts[0], names=names, size=size, axis=axis)]
+    def transpose(self, cts: Sequence[Any], x: Any, *, names: Names, n: int, axis: int) -> list[Any]:
+        return [all_gather(cts[0], names=names, n=n, axis=axis)]
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
-        yield Example(rng.normal(size=(2, 1, 3)).astype(np.float32), names=(), size=1, axis=1, linear=(0,))
+        yield Example(rng.normal(size=(2, 1, 3)).astype(np.float32), names=(), n=1, axis=1, linear=(0,))
 
-    def oracle(self, jax: Any, x: Any, *, names: Names, size: int, axis: int) -> Any:
+    def oracle(self, jax: Any, x: Any, *, names: Names, n: int, axis: int) -> Any:
         return jax.numpy.squeeze(x, axis)
 
 
 class AllToAll(LinearMove):
     """Axis `split` is dealt out over a mapped axis, and what comes in stands along axis `concat`."""
 
-    def type(self, x: ArrayType, *, names: Names, size: int, split: int, concat: int  # type: ignore[override]
+    def type(self, x: ArrayType, *, names: Names, n: int, split: int, concat: int  # type: ignore[override]
              ) -> list[ArrayType]:
-        assert x.shape[split] == size, (x, split, size)
+        assert x.shape[split] == n, (x, split, n)
         shape = [*x.shape[:split], *x.shape[split + 1:]]
-        shape.insert(concat, size)
+        shape.insert(concat, n)
         return [x.with_shape(tuple(shape))]
 
-    def numpy(self, x: np.ndarray, *, names: Names, size: int, split: int, concat: int  # type: ignore[override]
+    def numpy(self, x: np.ndarray, *, names: Names, n: int, split: int, concat: int  # type: ignore[override]
               ) -> Outputs:
         return [np.moveaxis(x, split, concat)]
 
@@ -210,13 +210,13 @@ class AllToAll(LinearMove):
         x = move_axis(x, split + 1, 0)  # [receiver, sender, ...]
         return [move_axis(x, 1, concat + 1)], [True]
 
-    def transpose(self, cts: Sequence[Any], x: Any, *, names: Names, size: int, split: int, concat: int) -> list[Any]:
-        return [self(cts[0], names=names, size=size, split=concat, concat=split)]
+    def transpose(self, cts: Sequence[Any], x: Any, *, names: Names, n: int, split: int, concat: int) -> list[Any]:
+        return [self(cts[0], names=names, n=n, split=concat, concat=split)]
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
-        yield Example(rng.normal(size=(2, 1, 3)).astype(np.float32), names=(), size=1, split=1, concat=0, linear=(0,))
+        yield Example(rng.normal(size=(2, 1, 3)).astype(np.float32), names=(), n=1, split=1, concat=0, linear=(0,))
 
-    def oracle(self, jax: Any, x: Any, *, names: Names, size: int, split: int, concat: int) -> Any:
+    def oracle(self, jax: Any, x: Any, *, names: Names, n: int, split: int, concat: int) -> Any:
         return jax.numpy.moveaxis(x, split, concat)
 
 

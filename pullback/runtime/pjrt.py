@@ -36,7 +36,6 @@ Buffer = Any
 ResultType = tuple[Sequence[int], DTypeLike]
 
 
-
 @functools.cache
 def _library() -> tuple[Any, Any]:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # read as jaxlib loads: keeps its client silent

@@ -211,6 +211,8 @@ def widen_param(v):
         return np.dtype(np.float64)
     if isinstance(v, np.dtype) and v == np.complex64:
         return np.dtype(np.complex128)
+    if isinstance(v, tuple) and v and isinstance(v[0], Program):
+        return tuple(widen_param(p) for p in v)
     if isinstance(v, Program):
         types = [widen_type(t) for t in v.input_types]
         return stage(lambda *xs: evaluate(v, xs), types, name=v.name)[0]

@@ -1,0 +1,63 @@
+"""The command line: `python -m pullback run script.py`, `python -m pullback doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import runpy
+import sys
+from collections.abc import Sequence
+
+import pullback
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="pullback", description="Run JAX programs on pullback.")
+    parser.add_argument("--version", action="version", version=pullback.__version__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="run a script or a module with `import jax` served by pullback")
+    run.add_argument("--quiet", "-q", action="store_true", help="no banner")
+    run.add_argument("-m", dest="module", action="store_true", help="the target is a module")
+    run.add_argument("target", help="script.py, or a module's name with -m")
+    run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
+    commands.add_parser("doctor", help="versions, devices, and the state of the compile cache")
+    return parser
+
+
+def _run(target: str, arguments: Sequence[str], module: bool, quiet: bool) -> None:
+    from pullback.compat.jax import install
+    if not module and not os.path.exists(target):
+        raise SystemExit(f"pullback run: there is no file {target!r}\n  fix: check the path; -m runs a module by name")
+    install(quiet)
+    sys.argv = [target, *arguments]
+    if module:
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(target, run_name="__main__", alter_sys=True)
+    else:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(target)))
+        runpy.run_path(target, run_name="__main__")
+
+
+def _doctor() -> None:
+    from pullback.runtime import cache, pjrt
+    rows = {"pullback": pullback.__version__, "python": platform.python_version(), **pjrt.versions(),
+            "devices": ", ".join(map(str, pullback.devices())),
+            **{f"cache {name}": value for name, value in cache.statistics().items()}}
+    width = max(len(name) for name in rows)
+    for name, value in rows.items():
+        print(f"{name:<{width}}  {value}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command line; returns the exit code."""
+    options = _parser().parse_args(arguments)
+    if options.command == "run":
+        _run(options.target, options.arguments, options.module, options.quiet)
+    else:
+        _doctor()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

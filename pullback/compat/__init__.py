@@ -1,0 +1,1 @@
+"""Serving other names: `import jax` answered by pullback."""

@@ -1,0 +1,136 @@
+"""`import jax`, served by pullback.
+
+`install()` puts a finder in front of Python's own: after it, `import jax`, `import jax.numpy as jnp` and
+`from jax import lax` give pullback's modules, which have the same layout. It is opt-in, says so once on stderr, and
+refuses where the real jax is loaded already.
+"""
+
+from __future__ import annotations
+
+import dis
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import pullback
+from pullback.core.errors import UnsupportedError
+
+__all__ = ["SERVED_VERSION", "install"]
+
+SERVED_VERSION = "0.11.2"
+
+# Modules of jax -> modules of pullback, where the names differ.
+_MODULES = {
+    "jax.custom_derivatives": "pullback.api.custom",
+    "jax.experimental": "pullback.experimental",
+}
+_LIST = "docs/jax_compat.md lists what is supported"
+_IMPORT_FROM = dis.opmap["IMPORT_FROM"]
+
+
+def _unsupported(name: str) -> str:
+    return (f"{name} is not supported by pullback {pullback.__version__}, which serves `import jax` here\n"
+            f"  fix: {_LIST}; run the script on the real jax for what is not")
+
+
+class _Facade(ModuleType):
+    """The module `jax`: pullback's public names, and jax's version."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return getattr(pullback, name)
+        except UnsupportedError:
+            pass
+        full = f"jax.{name}"
+        if _target(full) is not None:
+            return importlib.import_module(full)
+        frame = sys._getframe(1)
+        # `from jax import x` swallows AttributeErrors; only an ImportError's text reaches the user there.
+        if frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM:
+            raise ImportError(_unsupported(full), name=full)
+        raise UnsupportedError(_unsupported(full))
+
+    def __dir__(self) -> list[str]:
+        return dir(pullback)
+
+
+def _target(name: str) -> str | None:
+    """The module of pullback that serves `name`, or None."""
+    known = _MODULES.get(name) or "pullback" + name.removeprefix("jax")
+    internal = {"api", "core", "interpret", "ops", "passes", "runtime", "compat", "__main__"}
+    parts = known.split(".")
+    if known != _MODULES.get(name) and len(parts) > 1 and parts[1] in internal:
+        return None
+    try:
+        return known if importlib.util.find_spec(known) is not None else None
+    except ModuleNotFoundError:
+        return None
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `jax` and everything under it."""
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+                  ) -> importlib.machinery.ModuleSpec | None:
+        if name != "jax" and not name.startswith("jax."):
+            return None
+        if name != "jax" and _target(name) is None:
+            raise ModuleNotFoundError(_unsupported(name), name=name)
+        return importlib.machinery.ModuleSpec(name, self, origin="pullback", is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        if spec.name == "jax":
+            module = _Facade("jax", pullback.__doc__)
+            module.__version__ = SERVED_VERSION  # type: ignore[attr-defined]
+            module.__version_info__ = tuple(int(n) for n in SERVED_VERSION.split("."))  # type: ignore[attr-defined]
+            return module
+        target = _target(spec.name)
+        assert target is not None
+        module = importlib.import_module(target)
+        self._own[spec.name] = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        # The import machinery has put the alias's spec on the module; it keeps its own.
+        for own in self._own.values():
+            if own is not None and own.name == module.__name__:
+                module.__spec__ = own
+
+    def __init__(self) -> None:
+        self._own: dict[str, importlib.machinery.ModuleSpec | None] = {}
+
+
+def install(quiet: bool = False) -> None:
+    """From now on `import jax` gives pullback, in this process.
+
+    Args:
+      quiet: print no banner; so does the environment variable PULLBACK_QUIET=1.
+
+    Raises:
+      RuntimeError: the real jax is imported already.
+
+    Example:
+      >>> import pullback.compat.jax
+      >>> pullback.compat.jax.install()
+      >>> import jax.numpy as jnp
+    """
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    loaded = sys.modules.get("jax")
+    if loaded is not None:
+        raise RuntimeError(
+            f"the real jax {getattr(loaded, '__version__', '')} is imported already, so pullback cannot serve "
+            "`import jax` in this process\n  fix: call pullback.compat.jax.install() before anything imports jax, or "
+            "run the script with `python -m pullback run`")
+    sys.meta_path.insert(0, _Finder())
+    if not quiet and os.environ.get("PULLBACK_QUIET", "") in ("", "0"):
+        print(f"pullback {pullback.__version__} serves `import jax` (interface of jax {SERVED_VERSION}); "
+              "--quiet or PULLBACK_QUIET=1 silences this line", file=sys.stderr)

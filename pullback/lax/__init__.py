@@ -1,0 +1,27 @@
+"""The operations of jax.lax: strict in dtypes and shapes, close to what XLA does."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_MODULES = ("elementwise", "complex", "move", "index", "reduce", "sort", "contract", "conv", "parallel",
+            "control_flow")
+
+
+def _collect() -> list[str]:
+    names: list[str] = []
+    for module in _MODULES:
+        loaded = importlib.import_module(f"pullback.lax.{module}")
+        for name in loaded.__all__:
+            globals()[name] = getattr(loaded, name)
+            names.append(name)
+    return sorted(names)
+
+
+__all__ = _collect()
+
+
+def __getattr__(name: str) -> Any:
+    from pullback.core.errors import UnsupportedError
+    raise UnsupportedError(f"pullback.lax has no {name!r}\n  fix: docs/jax_compat.md lists the supported names of jax")
