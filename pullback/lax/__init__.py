@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-_MODULES = ("elementwise", "complex", "move", "index", "reduce", "sort", "contract", "conv", "parallel",
+_MODULES = ("elementwise", "analytic", "move", "index", "reduce", "sort", "contract", "conv", "parallel",
             "control_flow")
 
 

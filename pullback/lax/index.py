@@ -10,12 +10,15 @@ import numpy as np
 from pullback.core import dtypes, errors
 from pullback.core.array import Array, ConcreteArray
 from pullback.core.primitive import TABLE
-from pullback.core.trace import type_of
+from pullback.core.trace import concrete, type_of
 from pullback.core.types import ArrayType, is_scalar
 from pullback.core.values import value
+from pullback.core.vector import zeros_like
+from pullback.lax.control_flow import while_loop
 from pullback.lax.move import concatenate, expand_dims, reshape
 from pullback.lax.operand import operands, retype
-from pullback.ops import index, move, scatter as scatters
+from pullback.ops import index, move
+from pullback.ops import scatter as scatters
 from pullback.ops.index import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from pullback.ops.move import as_shape
 
@@ -54,12 +57,12 @@ def wrap_index(i: Any, size: int) -> Any:
 
 
 def _starts(given: Any, shape: tuple[int, ...], wrap: bool | Sequence[bool]) -> list[Any]:
-    """Start indices as ints where they are known and traced integer scalars elsewhere; negative ones wrapped."""
+    """Start indices as ints where known and traced integer scalars elsewhere; negative ones wrapped."""
     if isinstance(given, (Array, np.ndarray)):
         given = value(given)
         if given.type.ndim != 1:
-            raise errors.type_error(f"start_indices is {given.type}, a sequence of scalars or an array with one "
-                                    "axis is required", fix="give one start per axis")
+            raise errors.type_error(f"start_indices is {given.type}, a sequence of scalars or an array with "
+                                    "one axis is required", fix="give one start per axis")
         if isinstance(given, ConcreteArray):
             given = list(given.numpy())
         else:
@@ -123,14 +126,8 @@ def dynamic_slice_in_dim(operand: ArrayLike, start_index: ArrayLike, slice_size:
     shape = list(type_of(x).shape)
     axis = errors.check_axis(axis, len(shape))
     starts: list[Any] = [0] * len(shape)
-    starts[axis], shape[axis] = _scalar(start_index), as_shape(slice_size, "slice_size")[0]
+    starts[axis], shape[axis] = start_index, as_shape(slice_size, "slice_size")[0]
     return dynamic_slice(x, starts, shape, allow_negative_indices=allow_negative_indices)
-
-
-def _scalar(i: Any) -> Any:
-    """An index of one element as one without axes."""
-    t = type_of(value(i))
-    return i if not t.shape or t.size != 1 else reshape(i, ())
 
 
 def dynamic_index_in_dim(operand: ArrayLike, index: ArrayLike, axis: int = 0, keepdims: bool = True, *,
@@ -170,7 +167,7 @@ def dynamic_update_slice_in_dim(operand: ArrayLike, update: ArrayLike, start_ind
     """The operand with `update` in place of a window along one axis; as dynamic_update_slice."""
     x = value(operand)
     starts: list[Any] = [0] * type_of(x).ndim
-    starts[errors.check_axis(axis, len(starts))] = _scalar(start_index)
+    starts[errors.check_axis(axis, len(starts))] = start_index
     return dynamic_update_slice(x, update, starts, allow_negative_indices=allow_negative_indices)
 
 
@@ -245,7 +242,8 @@ def index_take(src: ArrayLike, idxs: Any, axes: Sequence[int]) -> Array:
         columns.append(expand_dims(places, (1,)))
     places = concatenate(columns, 1)
     sizes = [1 if axis in chosen else n for axis, n in enumerate(shape)]
-    dims = GatherDimensionNumbers(tuple(range(1, 1 + len(shape) - len(chosen))), tuple(sorted(chosen)), chosen)
+    dims = GatherDimensionNumbers(tuple(range(1, 1 + len(shape) - len(chosen))), tuple(sorted(chosen)),
+                                  chosen)
     return gather(x, places, dims, sizes)
 
 
@@ -277,7 +275,8 @@ def scatter(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLike,
 
     Where several updates meet, the last one stays, and it has the derivative.
     """
-    return _scatter(scatters.scatter, operand, scatter_indices, updates, dimension_numbers, indices_are_sorted,
+    return _scatter(scatters.scatter, operand, scatter_indices, updates, dimension_numbers,
+                    indices_are_sorted,
                     unique_indices, mode)
 
 
@@ -292,7 +291,7 @@ def scatter_add(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLi
 def scatter_sub(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLike,
                 dimension_numbers: ScatterDimensionNumbers, *, indices_are_sorted: bool = False,
                 unique_indices: bool = False, mode: str | GatherScatterMode | None = None) -> Array:
-    """The operand with updates subtracted from it at the positions in the indices; arguments as of scatter."""
+    """The operand with updates subtracted at the positions in the indices; arguments as of scatter."""
     x, changes = operands(operand, updates)
     return _scatter(scatters.scatter_add, x, scatter_indices, TABLE["neg"](changes), dimension_numbers,
                     indices_are_sorted, unique_indices, mode)
@@ -329,3 +328,69 @@ def scatter_max(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLi
     """
     return _scatter(scatters.scatter_max, operand, scatter_indices, updates, dimension_numbers,
                     indices_are_sorted, unique_indices, mode)
+
+
+def scatter_apply(operand: ArrayLike, scatter_indices: ArrayLike, func: Callable[[Array], Array],
+                  dimension_numbers: ScatterDimensionNumbers, *, update_shape: Any = (),
+                  indices_are_sorted: bool = False, unique_indices: bool = False,
+                  mode: str | GatherScatterMode | None = None) -> Array:
+    """The operand with an elementwise function applied at the positions in the indices; arguments as of
+    scatter.
+
+    Args:
+      func: elementwise; where positions repeat, it is applied as often.
+      update_shape: the shape that updates would have.
+    """
+    x, places, shape = value(operand), value(scatter_indices), as_shape(update_shape, "update_shape")
+    dims = _tuples(dimension_numbers, ScatterDimensionNumbers)
+    how = GatherScatterMode.from_any(mode)
+    hints = {"unique": bool(unique_indices), "sorted": bool(indices_are_sorted)}
+    t = type_of(x)
+    if unique_indices:
+        old = scatters.read(x, places, ArrayType(shape, t.dtype), dims, index.CLIP, **hints)
+        return scatters.scatter(x, places, _same_type(func, old), dims=dims, mode=how, **hints)
+    ones = move.broadcast_in_dim(np.int32(1), shape=shape, dims=())
+    counts = scatters.scatter_add(zeros_like(ArrayType(t.shape, dtypes.int32)), places, ones, dims=dims,
+                                  mode=how,
+                                  **hints)
+    return repeated(func, x, counts)
+
+
+def repeated(function: Callable[[Array], Array], x: Array, counts: Array) -> Array:
+    """`x` with an elementwise function applied `counts` times.
+
+    Args:
+      x: any[*shape]
+      counts: i32[*shape]
+    """
+    known = concrete(counts)
+    if known is not None:
+        for n in range(int(known.numpy().max(initial=0))):
+            x = _applied(function, x, counts, n)
+        return x
+
+    def more(state: tuple[Any, ...]) -> Array:
+        return TABLE["lt"](state[2], state[3])
+
+    def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        x, counts, n, most = state
+        return _applied(function, x, counts, n), counts, TABLE["add"](n, np.int32(1)), most
+
+    most = TABLE["reduce_max"](counts,
+                               axes=tuple(range(counts.type.ndim))) if counts.type.size else np.int32(0)
+    return while_loop(more, step, (x, counts, np.int32(0), most))[0]
+
+
+def _applied(function: Callable[[Array], Array], x: Array, counts: Array, n: Any) -> Array:
+    return TABLE["select_n"](TABLE["gt"](counts, np.int32(n) if type(n) is int else n), x,
+                             _same_type(function, x))
+
+
+def _same_type(function: Callable[[Array], Array], x: Array) -> Array:
+    out = value(function(x))
+    given, required = type_of(out), type_of(x)
+    if given.shape != required.shape or given.dtype != required.dtype:
+        raise errors.type_error(f"the function made {given} of {required}; an elementwise function that "
+                                "keeps the dtype is required", fix="convert its result with astype, or use "
+                                                                   "set")
+    return retype(out, required.dtype, required.weak) if required.weak else out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from pullback.core.trace import Tracer, concrete, type_of
 from pullback.core.values import scalar_of
 from pullback.numpy.promotion import as_array, operand
 from pullback.ops.index import GatherDims, GatherScatterMode, gather
-from pullback.ops.move import as_shape, reshape, slice
+from pullback.ops.move import as_shape, broadcast_in_dim, concatenate, reshape, rev, slice
 
 ArrayLike = Any
 DTypeLike = Any
@@ -119,3 +119,40 @@ def picked(x: Any, index: Any, axis: int) -> Any:
 def positions(numbers: np.ndarray) -> ConcreteArray:
     """Known positions as an array of int32."""
     return from_numpy(np.ascontiguousarray(numbers, np.int32))
+
+
+_PIECES = 8  # up to so many, slices joined are faster than a gather, and so is their transpose than a scatter
+
+
+def rearranged(x: Any, index: np.ndarray, axis: int) -> Any:
+    """The elements of `x` at known positions along `axis`."""
+    if not index.size:
+        return part(x, axis, 0, 0)
+    pieces = []
+    for start, step, count in _runs(index.tolist()):
+        if len(pieces) == _PIECES:
+            return picked(x, positions(index), axis)
+        low, high = (start, start + step * (count - 1))[:: -1 if step < 0 else 1]
+        piece = part(x, axis, low, high + 1, abs(step) or 1)
+        if step < 0:
+            piece = rev(piece, axes=(axis,))
+        elif step == 0 and count > 1:
+            shape = type_of(x).shape
+            shape = (*shape[:axis], count, *shape[axis + 1:])
+            piece = broadcast_in_dim(piece, shape=shape, dims=tuple(range(len(shape))))
+        pieces.append(piece)
+    return pieces[0] if len(pieces) == 1 else concatenate(*pieces, axis=axis)
+
+
+def _runs(numbers: list[int]) -> Iterator[tuple[int, int, int]]:
+    """Numbers as arithmetic sequences: (first, step, how many)."""
+    i = 0
+    while i < len(numbers):
+        j = i + 1
+        step = numbers[j] - numbers[i] if j < len(numbers) else 1
+        while j < len(numbers) and numbers[j] - numbers[j - 1] == step:
+            j += 1
+        if j - i == 2 and abs(step) > 1:
+            j -= 1
+        yield numbers[i], step if j - i > 1 else 1, j - i
+        i = j

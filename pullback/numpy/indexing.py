@@ -1,8 +1,8 @@
 """Reading and writing by index: `x[index]`, and `x.at[index].set(values)` and its like.
 
-Ints and slices become slices; a traced scalar becomes a dynamic slice, or a scatter of one window; anything else a
-gather or a scatter. Positions outside are moved to the nearest end when reading and left out when writing, unless
-`mode` says otherwise.
+Ints and slices become slices; a traced scalar becomes a dynamic slice, or a scatter of one window; anything
+else a gather or a scatter. Positions outside are moved to the nearest end when reading and left out when
+writing, unless `mode` says otherwise.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ import numpy as np
 from pullback.core import dtypes, errors
 from pullback.core.array import Array
 from pullback.core.primitive import TABLE
-from pullback.core.trace import type_of
+from pullback.core.trace import base, current, running, type_of
 from pullback.core.types import ArrayType
 from pullback.core.values import value
 from pullback.core.vector import zeros_like
+from pullback.lax.index import repeated
 from pullback.lax.operand import retype
 from pullback.numpy.positions import NEW, Known, Many, Plan, Slice, Traced, indices, parse, traced_mask
 from pullback.numpy.promotion import as_array, broadcast_to
-from pullback.ops import index as reads, move, scatter as writes
+from pullback.ops import index as reads
+from pullback.ops import move
+from pullback.ops import scatter as writes
 from pullback.ops.index import CLIP, FILL, PROMISE, GatherDims, GatherScatterMode, ScatterDims
 
 Shape = tuple[int, ...]
@@ -33,14 +36,16 @@ Shape = tuple[int, ...]
 # -- reading ------------------------------------------------------------------------------------------
 
 
-def getitem(x: Array, index: Any, mode: Any = CLIP, fill: Any = None, unique: bool = False, sorted: bool = False,
+def getitem(x: Array, index: Any, mode: Any = CLIP, fill: Any = None, unique: bool = False,
+            sorted: bool = False,
             wrap: bool = True) -> Array:
     """The elements of `x` that `index` names.
 
     Args:
       x: any[...]
       index: ints, slices, None, ..., arrays of ints or bools, or a tuple of these, as in NumPy.
-      mode: of positions outside: CLIP takes the nearest element, FILL gives `fill` (None: NaN, or the extreme int).
+      mode: of positions outside: CLIP takes the nearest element, FILL gives `fill` (None: NaN, or the extreme
+        int).
       unique, sorted: promises about arrays of positions.
       wrap: whether negative positions count from the end.
 
@@ -65,7 +70,8 @@ def _outside(item: Any) -> bool:
 
 def _empty_axis(n: int, x: ArrayType, axis: int) -> None:
     if n == 0:
-        raise errors.make(IndexError, f"index is out of bounds for axis {axis} of {x}, which has size 0", op="indexing",
+        raise errors.make(IndexError, f"index is out of bounds for axis {axis} of {x}, which has size 0",
+                          op="indexing",
                           fix="check the size first; a slice of an empty axis is empty")
 
 
@@ -122,13 +128,15 @@ def _gathered(x: Array, plan: Plan, mode: GatherScatterMode, fill: Any, unique: 
         return zeros_like(ArrayType(result, x.type.dtype, x.type.weak))
     # Slices first: they are cheap, and leave less to gather from.
     slices = [item if isinstance(item, Slice) else None for item in axes]
-    x = _sliced(x, [s.low if s else 0 for s in slices], [s.count if s else n for s, n in zip(slices, plan.shape)],
+    x = _sliced(x, [s.low if s else 0 for s in slices],
+                [s.count if s else n for s, n in zip(slices, plan.shape)],
                 [abs(s.step) if s and s.count > 1 else 1 for s in slices])
     reverse = tuple([axis for axis, s in enumerate(slices) if s and s.step < 0 and s.count > 1])
     if reverse:
         x = move.rev(x, axes=reverse)
     chosen = tuple([axis for axis, s in enumerate(slices) if s is None])
-    components = [np.asarray(axes[axis].at) if isinstance(axes[axis], Known) else axes[axis].at for axis in chosen]
+    components = [np.asarray(axes[axis].at) if isinstance(axes[axis], Known) else axes[axis].at
+                  for axis in chosen]
     places = indices(components, plan.common, [plan.shape[axis] for axis in chosen])
     offset, shape = [], []
     for block in plan.layout():
@@ -138,14 +146,16 @@ def _gathered(x: Array, plan: Plan, mode: GatherScatterMode, fill: Any, unique: 
         elif block is not NEW:
             shape.extend(plan.common)
     sizes = tuple([1 if s is None else s.count for s in slices])
-    out = reads.gather(x, places, dims=GatherDims(tuple(offset), chosen, chosen), sizes=sizes, mode=mode, fill=fill,
+    out = reads.gather(x, places, dims=GatherDims(tuple(offset), chosen, chosen), sizes=sizes, mode=mode,
+                       fill=fill,
                        unique=unique, sorted=sorted)
     return out if out.type.shape == result else move.reshape(out, shape=result)
 
 
 # -- writing ------------------------------------------------------------------------------------------
 
-_SCATTERS = {"set": writes.scatter, "add": writes.scatter_add, "mul": writes.scatter_mul, "min": writes.scatter_min,
+_SCATTERS = {"set": writes.scatter, "add": writes.scatter_add, "mul": writes.scatter_mul,
+             "min": writes.scatter_min,
              "max": writes.scatter_max}
 _LOGICAL = {"add": "or", "mul": "and", "min": "and", "max": "or"}
 
@@ -174,58 +184,80 @@ def update(x: Array, index: Any, values: Any, operation: str, mode: Any = FILL, 
     x, values = _one_dtype(x, values, operation)
     if operation == "sub":
         operation, values = "add", TABLE["neg"](values)
-    out = _masked(x, index, values, operation) or _updated(x, index, values, operation, mode, unique, sorted, wrap)
+    out = _masked(x, index, values, operation)
+    if out is None:
+        out = _updated(x, index, values, operation, mode, unique, sorted, wrap)
     if out.type.dtype != dtype or out.type.weak != weak:
         out = TABLE["convert_element_type"](out, dtype=dtype, weak=weak)
     return out
 
 
 def _one_dtype(x: Array, values: Any, operation: str) -> tuple[Array, Any]:
-    """The array and the values in the dtype to compute in, which the array's own is if it holds the values."""
+    """The array and the values in the dtype to compute in: the array's own if it holds the values."""
     values = value(np.asarray(values) if isinstance(values, (list, tuple)) else values)
     given, t = type_of(values), x.type
     if t.is_key or given.is_key:
         if t.dtype != given.dtype:
-            raise errors.type_error(f"values are {given}, the array is {t}; keys go with keys of the same kind",
+            raise errors.type_error(f"values are {given}, the array is {t}; keys go with keys of the same "
+                                    "kind",
                                     fix="pass keys made with the array's implementation")
         return x, values
     dtype, _ = dtypes.promote([(t.dtype, t.weak), (given.dtype, given.weak)])
     if dtype == t.dtype:
         return x, retype(values, dtype)
     warnings.warn(
-        f"scatter inputs have incompatible types: values of {given} are converted to the array's {t.dtype}, which "
-        "may change them. In future this will be an error; convert them with astype", FutureWarning, stacklevel=4)
+        f"scatter inputs have incompatible types: values of {given} are converted to the array's {t.dtype}, "
+        "which may change them. In future this will be an error; convert them with astype", FutureWarning,
+        stacklevel=4)
     if operation == "set":
         return x, TABLE["convert_element_type"](values, dtype=t.dtype, weak=False)
     return retype(x, dtype), retype(values, dtype)
 
 
 def _masked(x: Array, index: Any, values: Any, operation: str) -> Array | None:
-    """The update behind a mask of values that are the same for each of its elements, by selection; else None."""
+    """The update by selection, behind a mask and of values that are the same for each element; else None."""
+    mask = _mask_in(x, index)
+    if mask is None:
+        return None
+    inner, given = x.type.shape[mask.ndim:], type_of(values).shape
+    if len(given) > len(inner) or any([n not in (1, m) for n, m in zip(given[::-1], inner[::-1])]):
+        if traced_mask(mask):
+            raise errors.make(
+                errors.NonConcreteBooleanIndexError, f"values of shape {given} at a traced mask of type "
+                                                     f"{mask.type}: how many elements it names is not known",
+                op="indexing", notes=mask.why_unknown(),
+                fix=f"values must broadcast to {inner}, the same for each element; or use jnp.where(mask, "
+                    "values, x)")
+        return None
+    new = _combined(operation, x, broadcast_to(as_array(values), x.type.shape))
+    return TABLE["select_n"](_mask_of(x, index), x, new)
+
+
+def _mask_in(x: Array, index: Any) -> Any:
+    """The array of booleans that `index` consists of; None if it is anything else, or does not fit."""
     mask = index
     if isinstance(index, tuple):
         rest = [e for e in index if e is not Ellipsis and not (isinstance(e, slice) and e == slice(None))]
         if len(rest) != 1 or index[0] is not rest[0]:
             return None
         mask = index[0]
-    if not isinstance(mask, (Array, np.ndarray)) or not dtypes.is_bool(mask.dtype) or not mask.ndim:
+    if not isinstance(mask, (Array, np.ndarray)) or not dtypes.is_bool(mask.dtype):
         return None
-    inner, given = x.type.shape[mask.ndim:], type_of(values).shape
-    if x.type.shape[: mask.ndim] != mask.shape or x.type.is_key:
+    if not mask.ndim and not isinstance(mask, Array):
         return None
-    if len(given) > len(inner) or any([n not in (1, m) for n, m in zip(given[::-1], inner[::-1])]):
-        if traced_mask(mask):
-            raise errors.make(
-                errors.NonConcreteBooleanIndexError, f"values of shape {given} at a traced mask of type {mask.type}: how "
-                "many elements it names is not known", op="indexing", notes=mask.why_unknown(),
-                fix=f"values must broadcast to {inner}, the same for each element; or use jnp.where(mask, values, x)")
-        return None
-    t = x.type
-    chosen = TABLE["broadcast_in_dim"](value(mask), shape=t.shape, dims=tuple(range(mask.ndim)))
-    return TABLE["select_n"](chosen, x, _combined(operation, x, broadcast_to(as_array(values), t.shape)))
+    return mask if x.type.shape[: mask.ndim] == mask.shape and not x.type.is_key else None
 
 
-def _updated(x: Array, index: Any, values: Any, operation: str, mode: GatherScatterMode, unique: bool, sorted: bool,
+def _mask_of(x: Array, index: Any) -> Any:
+    """That array in the shape of `x`."""
+    mask = _mask_in(x, index)
+    if mask is None:
+        return None
+    return TABLE["broadcast_in_dim"](value(mask), shape=x.type.shape, dims=tuple(range(mask.ndim)))
+
+
+def _updated(x: Array, index: Any, values: Any, operation: str, mode: GatherScatterMode, unique: bool,
+             sorted: bool,
              wrap: bool) -> Array:
     plan, given = parse(x.type, index, wrap), x.type.shape
     result = plan.result()
@@ -233,7 +265,8 @@ def _updated(x: Array, index: Any, values: Any, operation: str, mode: GatherScat
         values = broadcast_to(as_array(values), result)
     except ValueError:
         raise errors.value_error(
-            f"values of type {type_of(values)} do not broadcast to the shape {result} of what the index names",
+            f"values of type {type_of(values)} do not broadcast to the shape {result} of what the index "
+            "names",
             fix="give values of that shape, or with size 1 on some of its axes") from None
     if plan.shape != given:
         x = move.reshape(x, shape=plan.shape)
@@ -241,14 +274,16 @@ def _updated(x: Array, index: Any, values: Any, operation: str, mode: GatherScat
     return out if out.type.shape == given else move.reshape(out, shape=given)
 
 
-def _placed(x: Array, plan: Plan, values: Array, operation: str, mode: GatherScatterMode, unique: bool, sorted: bool
+def _placed(x: Array, plan: Plan, values: Array, operation: str, mode: GatherScatterMode, unique: bool,
+            sorted: bool
             ) -> Array:
     axes = [item for item in plan.items if item is not NEW]
     for axis, item in enumerate(axes):
         if isinstance(item, (Known, Traced)):
             _empty_axis(item.n, x.type, axis)
     if mode is CLIP:
-        axes = [Known(min(max(item.at, 0), item.n - 1), item.n) if isinstance(item, Known) else item for item in axes]
+        axes = [Known(min(max(item.at, 0), item.n - 1), item.n) if isinstance(item, Known) else item
+                for item in axes]
     missed = any([isinstance(item, Known) and not item.inside for item in axes])
     if missed or 0 in values.type.shape or 0 in plan.shape:
         return x
@@ -270,7 +305,8 @@ def _placed(x: Array, plan: Plan, values: Array, operation: str, mode: GatherSca
     return reads.dynamic_update_slice(x, values, *[np.int32(i) for i in starts])
 
 
-def _scattered(x: Array, plan: Plan, axes: Sequence[Any], values: Array, operation: str, mode: GatherScatterMode,
+def _scattered(x: Array, plan: Plan, axes: Sequence[Any], values: Array, operation: str,
+               mode: GatherScatterMode,
                unique: bool, sorted: bool) -> Array:
     # Unit-step slices are windows of the scatter; every other axis takes part in its positions.
     window: list[int] = []
@@ -310,7 +346,8 @@ def _scattered(x: Array, plan: Plan, axes: Sequence[Any], values: Array, operati
             component = np.asarray(item.at) if isinstance(item, Known) else item.at
             after = len(outer) - first - len(plan.common)
             if component.ndim and after:
-                component = component.reshape(component.shape + (1,) * after) if isinstance(component, np.ndarray) \
+                component = component.reshape(component.shape + (1,) * after) if isinstance(component,
+                                                                                            np.ndarray) \
                     else move.reshape(component, shape=component.type.shape + (1,) * after)
             inserted.append(axis)
         components.append(component)
@@ -331,7 +368,7 @@ def _scattered(x: Array, plan: Plan, axes: Sequence[Any], values: Array, operati
 
 
 class At:
-    """`x.at`: index it to name elements, then call a method of the result for an updated copy of the array."""
+    """`x.at`: index it to name elements, then call a method of the result for an updated copy."""
 
     __slots__ = ("array",)
 
@@ -348,8 +385,9 @@ class At:
 class AtIndex:
     """`x.at[index]`: methods return a copy of the array that is changed at the elements the index names.
 
-    All take these keyword arguments. mode: what to do with positions outside the array: 'drop' leaves them out
-    (`get`: 'fill' gives fill_value), 'clip' takes the nearest element, 'promise_in_bounds' says there are none.
+    All take these keyword arguments. mode: what to do with positions outside the array: 'drop' leaves them
+    out (`get`: 'fill' gives fill_value), 'clip' takes the nearest element, 'promise_in_bounds' says there are
+    none.
     indices_are_sorted, unique_indices: promises about the positions. wrap_negative_indices: whether negative
     positions count from the end.
     """
@@ -373,7 +411,8 @@ class AtIndex:
         """
         how = CLIP if mode is None else GatherScatterMode.from_any(mode)
         fill = None if fill_value is None else np.asarray(fill_value).item()
-        out = getitem(self.array, self.index, how, fill, unique_indices, indices_are_sorted, wrap_negative_indices)
+        out = getitem(self.array, self.index, how, fill, unique_indices, indices_are_sorted,
+                      wrap_negative_indices)
         return out if out_sharding is None else TABLE["sharding_constraint"](out, sharding=out_sharding)
 
     def set(self, values: Any, **options: Any) -> Array:
@@ -414,8 +453,22 @@ class AtIndex:
         return self._update("max", values, **options)
 
     def apply(self, func: Callable[[Array], Array], **options: Any) -> Array:
-        """x with x[index] = func(x[index]) for an elementwise func."""
-        return func(self.array)
+        """x with x[index] = func(x[index]), func elementwise; applied as often as a position is repeated."""
+        x, mode = self.array, GatherScatterMode.from_any(options.get("mode"))
+        chosen = _mask_of(x, self.index)
+        if chosen is not None:
+            return repeated(func, x, TABLE["convert_element_type"](chosen, dtype=dtypes.int32, weak=False))
+        plan = parse(x.type, self.index)
+        if plan.distinct or options.get("unique_indices"):
+            options.pop("mode", None)
+            return self._update("set", func(self.get(mode=CLIP, **options)), mode=mode, **options)
+        unknown = any([isinstance(item, (Traced, Many)) and isinstance(item.at, Array)
+                       for item in plan.items])
+        # How often each element is meant is best known now, also while a program is traced.
+        with running(current() if unknown else base()):
+            zeros = zeros_like(ArrayType(x.type.shape, dtypes.int32))
+            counts = AtIndex(zeros, self.index).add(1, **options)
+        return repeated(func, x, counts)
 
     def _ones(self) -> Array:
         t = self.array.type
@@ -424,6 +477,7 @@ class AtIndex:
     def _update(self, operation: str, values: Any, *, indices_are_sorted: bool = False,
                 unique_indices: bool = False, mode: Any = None, out_sharding: Any = None,
                 wrap_negative_indices: bool = True) -> Array:
-        out = update(self.array, self.index, values, operation, GatherScatterMode.from_any(mode), unique_indices,
+        out = update(self.array, self.index, values, operation, GatherScatterMode.from_any(mode),
+                     unique_indices,
                      indices_are_sorted, wrap_negative_indices)
         return out if out_sharding is None else TABLE["sharding_constraint"](out, sharding=out_sharding)

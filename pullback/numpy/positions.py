@@ -1,8 +1,8 @@
 """What an index like `[1:, None, i, mask]` means for an array of a known shape.
 
-An index is a sequence of entries. `parse` brings each to one of four items (a slice, a known int, a traced scalar,
-an array of positions) or NEW for a new axis, and negative positions to positions from 0. Reading and writing
-(indexing.py) start from the items.
+An index is a sequence of entries. `parse` brings each to one of four items (a slice, a known int, a traced
+scalar, an array of positions) or NEW for a new axis, and negative positions to positions from 0. Reading and
+writing (indexing.py) start from the items.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from pullback.core import dtypes, errors
 from pullback.core.array import Array, ConcreteArray, from_numpy
 from pullback.core.primitive import TABLE
-from pullback.core.trace import Tracer, type_of
+from pullback.core.trace import Tracer
 from pullback.core.types import ArrayType
 from pullback.core.values import value
 from pullback.lax.index import wrap_index
@@ -92,9 +92,11 @@ class Plan:
         self.arrays = bool(arrays)
         self.traced = any([isinstance(item, Traced) for item in items])
         self.distinct = distinct or not any(arrays)
-        self.common: Shape = arrays[0] if len(arrays) == 1 else _common(arrays)  # what arrays of positions share
+        # The shape that the arrays of positions broadcast to.
+        self.common: Shape = arrays[0] if len(arrays) == 1 else _common(arrays)
         chosen = [k for k, item in enumerate(items) if isinstance(item, (Known, Traced, Many))]
-        # The axes of the positions stand where the entries that chose them stood; in front if these were apart.
+        # The axes of the positions stand where the entries that chose them stood; in front if these were
+        # apart.
         adjacent = bool(chosen) and chosen[-1] - chosen[0] + 1 == len(chosen)
         self._first = chosen[0] if adjacent else -1
 
@@ -146,7 +148,8 @@ def _entry(e: Any, alone: bool) -> Any:
     if isinstance(e, (list, tuple, range)):
         if alone:
             raise errors.make(
-                TypeError, f"got a {type(e).__name__} as index, a tuple, an int, a slice or an array is required",
+                TypeError, f"got a {type(e).__name__} as index, a tuple, an int, a slice or an array is "
+                           "required",
                 op="indexing", fix="x[jnp.array(index)] picks elements; x[tuple(index)] indexes axis by axis")
         e = np.asarray(e)
         e = e if e.size else e.astype(np.int64)
@@ -165,8 +168,9 @@ def _entry(e: Any, alone: bool) -> Any:
         return operator.index(e)
     except TypeError:
         raise errors.make(
-            IndexError, f"got a {type(e).__name__} as index; ints, slices, ..., None, and arrays of ints or bools "
-            "are required", op="indexing", fix="convert it with int() or jnp.asarray") from None
+            IndexError, f"got a {type(e).__name__} as index; ints, slices, ..., None, and arrays of ints or "
+                        "bools are required", op="indexing",
+            fix="convert it with int() or jnp.asarray") from None
 
 
 def _checked(e: Any, dtype: Any) -> Any:
@@ -185,7 +189,8 @@ def _bound(bound: Any) -> int | None:
         return bound
     if isinstance(bound, Tracer):
         raise errors.make(
-            IndexError, f"a slice with a traced bound, {bound.type}: the size of the result would not be known",
+            IndexError, f"a slice with a traced bound, {bound.type}: the size of the result would not be "
+                        "known",
             op="indexing", notes=bound.why_unknown(),
             fix="lax.dynamic_slice takes a traced start and a known size; jnp.where masks elements instead")
     try:
@@ -278,15 +283,16 @@ def _check_mask(mask: Any, shape: Shape, axis: int, x: ArrayType) -> None:
     for i, n in enumerate(mask.shape):
         if n != shape[axis + i]:
             raise errors.make(
-                IndexError, f"boolean index of shape {mask.shape} for the array {x}: its axis {i} has size {n}, the "
-                f"array's axis {axis + i} has size {shape[axis + i]}", op="indexing",
+                IndexError, f"boolean index of shape {mask.shape} for the array {x}: its axis {i} has size "
+                            f"{n}, the array's axis {axis + i} has size {shape[axis + i]}", op="indexing",
                 fix="a mask has the shape of the axes it indexes")
     if isinstance(mask, Tracer):
         raise errors.make(
-            errors.NonConcreteBooleanIndexError, f"a traced mask of type {mask.type} as index: the size of the result "
-            "would not be known", op="indexing", notes=mask.why_unknown(),
-            fix="jnp.where(mask, x, other) keeps the shape; x.at[mask].set(scalar) and jnp.nonzero(mask, size=n) "
-                "work with traced masks")
+            errors.NonConcreteBooleanIndexError, f"a traced mask of type {mask.type} as index: the size of "
+                                                 "the result would not be known", op="indexing",
+            notes=mask.why_unknown(),
+            fix="jnp.where(mask, x, other) keeps the shape; x.at[mask].set(scalar) and jnp.nonzero(mask, "
+                "size=n) work with traced masks")
 
 
 def indices(components: Sequence[Any], shape: Shape, sizes: Sequence[int]) -> Any:

@@ -214,7 +214,7 @@ class DynamicUpdateSlice(MovesKeys):
             raise errors.type_error(f"operand {x} and update {update} must have one rank",
                                     fix="reshape the update")
         _check_starts(x, starts, update.shape)
-        return [ArrayType(x.shape, x.dtype, x.weak and update.weak)]
+        return [x.strong()]
 
     def numpy(self, x: np.ndarray, update: np.ndarray, *starts: np.ndarray) -> Outputs:
         result = np.array(x)
