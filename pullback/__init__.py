@@ -15,6 +15,7 @@ _NAMES: dict[str, str] = {
     **dict.fromkeys(["grad", "hessian", "jacfwd", "jacobian", "jacrev", "jvp", "linear_transpose", "linearize",
                      "value_and_grad", "vjp"], "pullback.api.ad"),
     **dict.fromkeys(["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"], "pullback.api.custom"),
+    **dict.fromkeys(["checkpoint", "checkpoint_policies", "remat", "residuals"], "pullback.api.checkpoint"),
     "vmap": "pullback.api.batch",
     "jit": "pullback.api.jit",
     **dict.fromkeys(["ensure_compile_time_eval", "eval_shape", "make_jaxpr", "named_call", "named_scope"],
@@ -31,7 +32,7 @@ _NAMES: dict[str, str] = {
     "float0": "pullback.core.dtypes",
     "Device": "pullback.runtime.pjrt",
 }
-_MODULES = {"api", "compat", "core", "dtypes", "errors", "lax", "nn", "numpy", "random", "sharding", "stages", "tree",
+_MODULES = {"api", "compat", "core", "dtypes", "errors", "flatten_util", "lax", "nn", "numpy", "random", "sharding", "stages", "tree",
             "tree_util", "typing"}
 _ready = False
 

@@ -16,7 +16,8 @@ from pullback.lax.index import wrap_index
 from pullback.lax.operand import retype
 from pullback.numpy.indexing import AtIndex, getitem
 from pullback.numpy.promotion import as_array, broadcast_shapes, broadcast_to, operand
-from pullback.ops import index as reads, move
+from pullback.ops import index as reads
+from pullback.ops import move
 from pullback.ops.index import CLIP, FILL, GatherDims, GatherScatterMode
 
 __all__ = ["put", "put_along_axis", "take", "take_along_axis"]

@@ -143,6 +143,8 @@ def _take(x: Any, index: Any, axis: int) -> Any:
     """The slices of `x` at places along an axis: index i32[s] makes x[..., n, ...] x[..., s, ...]."""
     shape = x.shape
     rank = index.ndim
+    if not shape[axis]:  # then there are no places either
+        return lax.reshape(x, (*shape[:axis], *index.shape, *shape[axis + 1:]))
     offset = (*range(axis), *range(axis + rank, len(shape) - 1 + rank))
     dims = lax.GatherDimensionNumbers(offset_dims=offset, collapsed_slice_dims=(axis,),
                                       start_index_map=(axis,))
