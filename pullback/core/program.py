@@ -79,6 +79,17 @@ class Equation:
                         self.params if params is None else params, self.source, self.scope)
 
 
+def live(equations: Sequence[Equation], outputs: Sequence[Atom]) -> list[Equation]:
+    """The equations that the outputs, or an effect, need."""
+    needed = {a for a in outputs if isinstance(a, Var)}
+    kept: list[Equation] = []
+    for eqn in reversed(equations):
+        if not needed.isdisjoint(eqn.outputs) or eqn.effects:
+            kept.append(eqn)
+            needed.update([a for a in eqn.inputs if isinstance(a, Var)])
+    return kept[::-1]
+
+
 class Program:
     """inputs -> equations -> outputs."""
 

@@ -126,7 +126,7 @@ def is_scalar(value: Any) -> bool:
 
 
 def scalar_type(value: Any) -> ArrayType:
-    """The type of a Python scalar (weak) or of a NumPy scalar (strong)."""
+    """The type of a Python scalar (weak, but for a bool) or of a NumPy scalar (strong)."""
     if isinstance(value, np.generic):
         return ArrayType((), value.dtype)
-    return ArrayType((), dtypes.python_scalar_dtype(type(value)), True)
+    return ArrayType((), dtypes.python_scalar_dtype(type(value)), type(value) is not bool)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pullback.core.primitive import Primitive
-from pullback.core.program import Equation, Literal, Program, Var
+from pullback.core.program import Program, live
 from pullback.core.trace import Trace, current, opened, running, type_of
 from pullback.core.types import Zero
 from pullback.core.vector import instantiate, zeros
@@ -89,16 +89,12 @@ def linearize(function: Callable[..., Sequence[Any]], primals: Sequence[Any],
 
 def prune(program: Program, captured: list[Any]) -> tuple[Program, list[Any]]:
     """Drops equations that no output needs, and the residuals that only they needed."""
-    needed = {a for a in program.outputs if isinstance(a, Var)}
-    kept: list[Equation] = []
-    for eqn in reversed(program.equations):
-        if not needed.isdisjoint(eqn.outputs):
-            kept.append(eqn)
-            needed.update(a for a in eqn.inputs if not isinstance(a, Literal))
+    kept = live(program.equations, program.outputs)
+    needed = {a for eqn in kept for a in eqn.inputs} | set(program.outputs)
     number = len(captured)
     held = [(var, value) for var, value in zip(program.inputs[:number], captured, strict=True) if var in needed]
     inputs = [var for var, _ in held] + list(program.inputs[number:])
-    return Program(inputs, kept[::-1], program.outputs, program.name), [value for _, value in held]
+    return Program(inputs, kept, program.outputs, program.name), [value for _, value in held]
 
 
 class LinearizedProgram:

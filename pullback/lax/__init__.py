@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from pullback.core.errors import UnsupportedError
+
 _MODULES = ("elementwise", "analytic", "move", "index", "reduce", "sort", "contract", "conv", "parallel",
             "control_flow")
 
@@ -23,5 +25,4 @@ __all__ = _collect()
 
 
 def __getattr__(name: str) -> Any:
-    from pullback.core.errors import UnsupportedError
     raise UnsupportedError(f"pullback.lax has no {name!r}\n  fix: docs/jax_compat.md lists the supported names of jax")

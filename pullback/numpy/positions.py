@@ -311,9 +311,9 @@ def indices(components: Sequence[Any], shape: Shape, sizes: Sequence[int]) -> An
             return from_numpy(np.zeros((*shape, 0), dtype))
         return from_numpy(np.stack([np.broadcast_to(c, shape) for c in known], -1))
     given = {c.type.dtype for c in known if isinstance(c, Array)}
-    common = next(iter(given)) if len(given) == 1 else dtypes.int64
-    if len(known) > 1 and common == dtypes.uint32:
-        common = dtypes.int64
+    common = next(iter(given))
+    if len(known) > 1:  # in one type, which holds all of them
+        common = dtypes.int64 if given & {dtypes.int64, dtypes.uint32, dtypes.uint64} else dtypes.int32
     columns = []
     for c in known:
         c = c if isinstance(c, Array) else from_numpy(c)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from pullback.core.array import Array, ConcreteArray
 from pullback.core.primitive import TABLE
 from pullback.core.trace import type_of
 from pullback.core.types import is_scalar, scalar_type
-from pullback.core.values import value
+from pullback.core.values import scalar_of, value
 from pullback.lax.operand import retype
 
 
@@ -32,28 +33,67 @@ def as_array(x: Any) -> Any:
     """A scalar as an array without axes; arrays and tracers as they are."""
     if is_scalar(x):
         t = scalar_type(x)
-        return ConcreteArray(t, np.asarray(x, t.dtype))
+        return ConcreteArray(t, np.asarray(_within(x, t.dtype), t.dtype))
     return x
+
+
+def _within(x: Any, dtype: Any) -> Any:
+    """`x`; an OverflowError if it is a Python int that `dtype` cannot hold."""
+    if type(x) is int and dtypes.is_integer(dtype):
+        scalar_of(x, dtype, False)
+    return x
+
+
+def _common(values: list[Any], types: list[Any]) -> list[Any]:
+    """Values of several dtypes in their common one."""
+    dtype, weak = dtypes.promote([(t.dtype, t.weak) for t in types])
+    return [retype(_within(v, dtype), dtype, weak) for v in values]
 
 
 def promoted(*args: Any) -> list[Any]:
     """The arguments in their common dtype, not yet of one shape."""
     values = [operand(arg) for arg in args]
     types = [type_of(v) for v in values]
-    first = types[0]
-    if all([t.dtype == first.dtype and t.weak == first.weak for t in types]):
-        return values
-    dtype, weak = dtypes.promote([(t.dtype, t.weak) for t in types])
-    return [retype(v, dtype, weak) for v in values]
+    dtype = types[0].dtype
+    for t in types:
+        if t.dtype != dtype:
+            return _common(values, types)
+    for v in values:
+        if type(v) is int:
+            _within(v, dtype)
+    return values  # operations join weak and strong operands of one dtype by themselves
 
 
 def promoted_inexact(*args: Any) -> list[Any]:
     """The arguments in their common dtype; integers and booleans become floats."""
     values = promoted(*args)
-    t = type_of(values[0])
-    if dtypes.is_inexact(t.dtype):
+    types = [type_of(v) for v in values]
+    dtype = types[0].dtype
+    if dtypes.is_inexact(dtype):
         return values
-    return [retype(v, dtypes.to_inexact(t.dtype), t.weak) for v in values]
+    dtype, weak = dtypes.to_inexact(dtype), all([t.weak for t in types])
+    return [retype(v, dtype, weak) for v in values]
+
+
+def inexact(x: Any) -> Any:
+    """One operand of a function of the reals: integers and booleans become floats."""
+    v = operand(x)
+    t = type_of(v)
+    return v if dtypes.is_inexact(t.dtype) else retype(v, dtypes.to_inexact(t.dtype), t.weak)
+
+
+def pair(x: Any, y: Any) -> Sequence[Any]:
+    """`elementwise` for two arguments, quick where both are arrays of one type."""
+    if isinstance(x, Array) and isinstance(y, Array) and x.type == y.type:
+        return x, y
+    return broadcast(*promoted(x, y))
+
+
+def inexact_pair(x: Any, y: Any) -> Sequence[Any]:
+    """`elementwise_inexact` for two arguments."""
+    if isinstance(x, Array) and isinstance(y, Array) and x.type == y.type and dtypes.is_inexact(x.type.dtype):
+        return x, y
+    return broadcast(*promoted_inexact(x, y))
 
 
 def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
@@ -107,7 +147,10 @@ def broadcast(*args: Any) -> list[Any]:
         return list(args)
     _rank_promotion(shapes)
     shape = broadcast_shapes(shapes)
-    return [broadcast_to(a, shape) if s else a for a, s in zip(args, shapes, strict=True)]
+    # Where another argument has the whole shape, one of a single element need not be repeated.
+    single = shape in full
+    return [a if not s else TABLE["reshape"](a, shape=()) if single and s != shape and math.prod(s) == 1 else
+            broadcast_to(a, shape) for a, s in zip(args, shapes, strict=True)]
 
 
 def elementwise(*args: Any) -> list[Any]:

@@ -15,7 +15,7 @@ import numpy as np
 from pullback.core import dtypes
 from pullback.core.array import from_numpy
 from pullback.core.primitive import TABLE, Example, Outputs, Primitive
-from pullback.core.program import Program, Var
+from pullback.core.program import Program, Var, live
 from pullback.core.trace import bind, concrete, type_of
 from pullback.core.types import ArrayType, Linear, Zero
 from pullback.core.vector import broadcast, instantiate
@@ -25,7 +25,6 @@ from pullback.interpret.linearize import linearize_program
 from pullback.interpret.stage import stage
 from pullback.interpret.vmap import batch_program
 from pullback.ops.call import call, call_program, inlined, spread
-from pullback.passes.dce import dce
 
 Policy = Callable[..., bool]
 
@@ -164,12 +163,12 @@ def _plan(forward: Program, count: int, sources: tuple[tuple[str, int], ...], po
                 saved += eqn.outputs
     residuals = [forward.inputs[i] if kind == "in" else forward.outputs[count + i] for kind, i in sources]
     # What no residual needs is not worth keeping.
-    again = dce(Program([*forward.inputs, *saved], _unless(forward, set(saved)), residuals, forward.name))
-    read = {a for eqn in again.equations for a in eqn.inputs} | set(residuals)
+    again = live(_unless(forward, set(saved)), residuals)
+    read = {a for eqn in again for a in eqn.inputs} | set(residuals)
     saved = [v for v in saved if v in read]
-    again = Program([*forward.inputs, *saved], again.equations, residuals, f"again_{forward.name}")
-    return _Plan(dce(Program(forward.inputs, forward.equations, [*forward.outputs[:count], *saved], forward.name)),
-                 again)
+    kept = [*forward.outputs[:count], *saved]
+    return _Plan(Program(forward.inputs, live(forward.equations, kept), kept, forward.name),
+                 Program([*forward.inputs, *saved], again, residuals, f"again_{forward.name}"))
 
 
 def _unless(program: Program, known: set[Var]) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pullback.core import dtypes, errors
+from pullback.core import config, dtypes, errors
 from pullback.core.primitive import Example, Outputs
 from pullback.core.trace import bind, type_of
 from pullback.core.types import ArrayType, Linear, Zero
@@ -34,6 +34,17 @@ class Precision(enum.Enum):
 
     def __str__(self) -> str:
         return self.name
+
+    @classmethod
+    def _missing_(cls, name: object) -> Precision | None:
+        return _PRECISIONS.get(name.lower() if isinstance(name, str) else name)
+
+
+_PRECISIONS: dict[Any, Precision] = {
+    None: Precision.DEFAULT,
+    **dict.fromkeys(["default", "fastest", "bfloat16"], Precision.DEFAULT),
+    **dict.fromkeys(["high", "tensorfloat32", "bfloat16_3x"], Precision.HIGH),
+    **dict.fromkeys(["highest", "float32"], Precision.HIGHEST)}
 
 
 class DotAlgorithm(NamedTuple):
@@ -94,6 +105,33 @@ def rounding(precision: Any, dtype: Any) -> list[tuple[int, int] | None]:
         bits = _BITS.get(kind) if components == 1 else None
         result.append(bits if bits is not None and bits[1] < dtypes.finfo(dtype).nmant else None)
     return result
+
+
+def canonical_precision(given: Any) -> Any:
+    """What a user may pass as `precision`, in the form that operations take; None takes the default in force.
+
+    Returns: None, a pair of Precision, a DotAlgorithm or a DotAlgorithmPreset.
+    """
+    if given is None:
+        given = config.default_matmul_precision.value
+        if given is None:
+            return None
+    if isinstance(given, DotAlgorithmPreset):
+        return None if given.name == "DEFAULT" else given
+    if isinstance(given, DotAlgorithm):
+        types = [t if isinstance(t, str) else dtypes.as_dtype(t) for t in given[:3]]
+        return DotAlgorithm(*types, *given[3:])
+    if isinstance(given, str) and given in _ALGORITHMS:
+        return canonical_precision(DotAlgorithmPreset[given])
+    pair = tuple(given) if isinstance(given, (tuple, list)) else (given, given)
+    if len(pair) == 2 and all([p is None or isinstance(p, (str, Precision)) for p in pair]):
+        try:
+            return Precision(pair[0]), Precision(pair[1])
+        except ValueError:
+            pass
+    raise errors.value_error(
+        f"precision is {given!r}; required is None, one of {sorted(filter(None, _PRECISIONS))}, a Precision, a pair of "
+        "these, a DotAlgorithm, or a DotAlgorithmPreset or its name", fix="pass 'highest' for full float32 products")
 
 
 def resolved(precision: Any) -> Any:

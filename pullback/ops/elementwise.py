@@ -233,7 +233,7 @@ class Power(Pointwise):
         check_kind([x], INEXACT)
         if dtypes.is_integer(y.dtype):
             shape, dtype, _ = common([x, y.with_dtype(x.dtype)])
-            return [ArrayType(shape, dtype, x.weak)]
+            return [ArrayType(shape, dtype, x.weak and y.weak)]
         return super().type(x, y)
 
     def numpy(self, *arrays: np.ndarray, **params: Any) -> Outputs:
@@ -407,7 +407,8 @@ asinh = Pointwise("asinh", np.arcsinh, "chlo.asinh",
                   [lambda t, out, x: mul(t, rsqrt(add(mul(x, x), number(x, 1))))], kinds=INEXACT,
                   domain=(-0.9, 0.9), edges=_EDGE, doc="The inverse hyperbolic sine.")
 acosh = Pointwise("acosh", np.arccosh, "chlo.acosh",
-                  [lambda t, out, x: mul(t, rsqrt(mul(sub(x, number(x, 1)), add(x, number(x, 1)))))],
+                  # One root of the product would be the other one for complex x on the left.
+                  [lambda t, out, x: mul(t, mul(rsqrt(sub(x, number(x, 1))), rsqrt(add(x, number(x, 1)))))],
                   kinds=INEXACT, domain=(1.5, 4.0), edges=_EDGE, doc="The inverse hyperbolic cosine.")
 atanh = Pointwise("atanh", np.arctanh, "chlo.atanh",
                   [lambda t, out, x: div(div(t, add(number(x, 1), x)), sub(number(x, 1), x))], kinds=INEXACT,

@@ -85,7 +85,17 @@ _SHIFTED = tuple(a.ravel() for a in np.meshgrid(_BYTES, _SHIFTS))
 _WORDS = np.array([0, 1, -1, 2**31 - 1, -(2**31), 65536, 12345], np.int32)
 
 
-def _operation(name: str, reference: Callable[..., np.ndarray], hlo: str, count: int, kinds: str,
+def _popcnt(b: Any, x: Any) -> Any:
+    t = x.type
+    if dtypes.itemsize_bits(t.dtype) >= 8:
+        return b.op("stablehlo.popcnt", [x], t)
+    # XLA counts the sign bits of the byte that holds a narrow integer too.
+    byte = b.convert(x, dtypes.uint8)
+    low = b.and_(byte, b.full((1 << dtypes.itemsize_bits(t.dtype)) - 1, byte.type))
+    return b.convert(b.op("stablehlo.popcnt", [low], byte.type), t.dtype)
+
+
+def _operation(name: str, reference: Callable[..., np.ndarray], hlo: Any, count: int, kinds: str,
                edges: Sequence[tuple[Any, ...]], doc: str) -> Elementwise:
     made = Pointwise(name, reference, hlo, [None] * count, kinds=kinds, domain=(0.0, 7.0), edges=edges,
                      doc=doc)
@@ -109,7 +119,7 @@ shift_right_arithmetic = _operation(
     "shift_right_arithmetic", _on_words(_shift_right_arithmetic), "shift_right_arithmetic", 2, "iu", _PAIRS,
     "x moved down by y bits, filled with its highest bit.")
 population_count = _operation(
-    "population_count", _on_words(lambda words, x: np.bitwise_count(x)), "popcnt", 1, "iu", _SINGLE,
+    "population_count", _on_words(lambda words, x: np.bitwise_count(x)), _popcnt, 1, "iu", _SINGLE,
     "How many bits are set.")
 clz = _operation("clz", _on_words(_leading_zeros), "count_leading_zeros", 1, "iu", _SINGLE,
                  "How many zero bits precede the highest set one.")

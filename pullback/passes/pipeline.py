@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 from pullback.core.program import Program, Var
 from pullback.passes.dce import dce
+from pullback.passes.fence import fence
+from pullback.passes.inline import inline
 
-PASSES = (dce,)
+PASSES = (inline, dce, fence)
 
 
 class Optimized(NamedTuple):

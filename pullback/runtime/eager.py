@@ -18,6 +18,7 @@ from pullback.core.primitive import Primitive
 from pullback.core.program import Equation, Program, Var
 from pullback.core.trace import Trace, Tracer, leaked, set_base
 from pullback.core.types import ArrayType, is_scalar, scalar_type
+from pullback.runtime.executable import executable
 
 # From this many elements of operands and results on, an elementwise operation is worth a compiled call.
 _LARGE = 1 << 21
@@ -96,7 +97,6 @@ def single(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str,
 
 
 def _compiled(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str, Any]) -> Any:
-    from pullback.runtime.executable import executable  # loads the compiler: on first use only
     if len(primitive.programs) == 1 and primitive.runs_program:
         return executable(params[primitive.programs[0]])
     key = (primitive, types, *params.items())

@@ -14,7 +14,7 @@ from pullback.core.array import runtime as array_runtime
 from pullback.core.program import Program
 from pullback.core.types import is_scalar, scalar_type
 from pullback.passes.pipeline import optimize
-from pullback.runtime import pjrt
+from pullback.runtime import cache, pjrt
 from pullback.runtime.lower import lower
 
 _log = logging.getLogger("pullback")
@@ -48,12 +48,22 @@ class Executable:
                 for t, buffer in zip(self.result_types, compiled(buffers), strict=True)]
 
     def compile(self, place: Any = None) -> pjrt.Compiled:
-        """Compiles for a device."""
+        """Compiles for a device, or loads what an earlier process compiled."""
+        physical = [(t.physical().shape, t.physical().dtype) for t in self.result_types]
+        where = None if place is None else [place]
+        key = cache.key(self.text, self.options) if place is None else None
+        blob = cache.load(key) if key else None
+        if blob is not None:
+            try:
+                compiled = self.compiled[place] = pjrt.deserialize(blob, physical, options=self.options)
+                return compiled
+            except errors.CompileError:
+                pass  # unreadable after all: compile it, and replace it
         if config.log_compiles.value:
             _log.warning("compiling %s, called at %s", self.program.name, source.here())
-        physical = [(t.physical().shape, t.physical().dtype) for t in self.result_types]
-        compiled = self.compiled[place] = pjrt.compile(
-            self.text, physical, devices=None if place is None else [place], options=self.options)
+        compiled = self.compiled[place] = pjrt.compile(self.text, physical, devices=where, options=self.options)
+        if key:
+            cache.store(key, compiled.serialize())
         return compiled
 
 

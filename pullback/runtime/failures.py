@@ -7,16 +7,14 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from pullback.core.errors import CompileError
+
 __all__ = ["CompileError", "ExecutionError", "explained", "remember", "require_live"]
 
 _REMEMBERED = re.compile(r"pullback host callback failure (\d+)")
 _KEPT = 64
 _remembered: dict[int, BaseException] = {}
 _numbers = itertools.count(1)
-
-
-class CompileError(RuntimeError):
-    """XLA refused a program or an option; the message is XLA's."""
 
 
 class ExecutionError(RuntimeError):
