@@ -6,7 +6,11 @@ Names are loaded on first use, so that `import pullback` costs little more than 
 from __future__ import annotations
 
 import importlib
+import os
 from typing import Any
+
+# Read when jaxlib is loaded, which the pytree registry does: keeps its client from writing to stderr.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
 
 __version__ = "0.1.0"
 
@@ -16,6 +20,7 @@ _NAMES: dict[str, str] = {
                      "value_and_grad", "vjp"], "pullback.api.ad"),
     **dict.fromkeys(["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"], "pullback.api.custom"),
     **dict.fromkeys(["checkpoint", "checkpoint_policies", "remat", "residuals"], "pullback.api.checkpoint"),
+    **dict.fromkeys(["effects_barrier", "pure_callback"], "pullback.api.host"),
     "vmap": "pullback.api.batch",
     "jit": "pullback.api.jit",
     **dict.fromkeys(["ensure_compile_time_eval", "eval_shape", "make_jaxpr", "named_call", "named_scope"],
@@ -32,7 +37,7 @@ _NAMES: dict[str, str] = {
     "float0": "pullback.core.dtypes",
     "Device": "pullback.runtime.pjrt",
 }
-_MODULES = {"api", "compat", "core", "dtypes", "errors", "flatten_util", "lax", "nn", "numpy", "random", "sharding", "stages", "tree",
+_MODULES = {"ad_checkpoint", "api", "compat", "core", "debug", "dtypes", "errors", "experimental", "flatten_util", "lax", "nn", "numpy", "random", "sharding", "stages", "tree",
             "tree_util", "typing"}
 _ready = False
 

@@ -86,7 +86,7 @@ class _Custom:
                     raise errors.value_error(f"nondiff_argnames names {name!r}, the parameters are {parameters}",
                                              op=self.kind, fix="use a parameter's name")
             self.nondiff_argnums += tuple(parameters.index(name) for name in names)
-        functools.update_wrapper(self, fun)
+        functools.update_wrapper(self, fun, updated=())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

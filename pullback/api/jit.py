@@ -95,7 +95,7 @@ class Jitted:
         self.options = tuple(sorted(options.items())) if options else None
         self.cache = _cache_of(fun)
         self.config = (self.static_nums, self.static_names, self.donate_nums, self.donate_names, self.options)
-        functools.update_wrapper(self, fun)
+        functools.update_wrapper(self, fun, updated=())
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

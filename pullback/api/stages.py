@@ -138,7 +138,7 @@ class Lowered:
                                      fix="compile() and as_text() on the result give XLA's own HLO")
         optimized = optimize(self.traced.program)
         donated = [d for d, used in zip(self.traced.donated, optimized.used, strict=False) if used]
-        return lower(optimized.program, donated)
+        return lower(optimized.program, donated).text
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
         """Compiles for the default device."""

@@ -89,7 +89,7 @@ class Broadcast(Primitive):
     def transpose(self, cts: Sequence[Any], x: Any, *, size: int) -> list[Any]:
         return [TABLE["reduce_sum"](cts[0], axes=(0,))]
 
-    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], **params: int
+    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], /, **params: int
               ) -> tuple[Outputs, list[bool]]:
         x, n = args[0], params["size"]
         shape = x.type.shape

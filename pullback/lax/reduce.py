@@ -201,6 +201,23 @@ def _is_identity(init: Any, identity: Any) -> bool:
     return known is not None and bool(np.asarray(known) == np.asarray(identity, np.asarray(known).dtype))
 
 
+def _initial(init: Any, t: ArrayType) -> Any:
+    """An initial value in the dtype of its operand, of type `t`, if that changes nothing but the dtype."""
+    own = type_of(init)
+    if own.shape:
+        raise errors.value_error(f"the initial value {own} must be a scalar", fix="index one element")
+    if own.dtype != t.dtype:
+        known = init if is_scalar(init) else concrete(init)
+        if known is not None:
+            exact = bool(np.asarray(known).astype(t.dtype) == np.asarray(known))
+        else:
+            exact = own.weak and dtypes.promote([(own.dtype, True), (t.dtype, False)])[0] == t.dtype
+        if not exact:
+            raise errors.type_error(f"the initial value {init if is_scalar(init) else own} does not fit the dtype of its "
+                                    f"operand {t}", fix="convert the one or the other")
+    return retype(init, t.dtype, t.weak and own.weak)
+
+
 class _Call:
     """Operands and initial values, flat, and the staged computation."""
 
@@ -215,10 +232,7 @@ class _Call:
         types = [type_of(x) for x in self.xs]
         self.inits = []
         for init, t in zip(inits, types):
-            init = value(init)
-            if type_of(init).shape:
-                raise errors.value_error(f"the initial value {type_of(init)} must be a scalar", fix="index one element")
-            self.inits.append(retype(init, t.dtype, t.weak and type_of(init).weak))
+            self.inits.append(_initial(value(init), t))
         scalars = [ArrayType((), t.dtype, t.weak) for t in types]
 
         def on_scalars(*args: Any) -> list[Any]:

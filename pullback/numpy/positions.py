@@ -83,9 +83,10 @@ class Plan:
       shape: the shape the items are for: the array's, and axes of size 1 for booleans without axes.
       items: Slice, Known, Traced or Many per axis of `shape`, and NEW.
       distinct: whether the positions are known to be distinct.
+      gap: the item before which an ellipsis for no axis stood; it parts what is around it. None: there was none.
     """
 
-    def __init__(self, shape: Shape, items: Sequence[Any], distinct: bool) -> None:
+    def __init__(self, shape: Shape, items: Sequence[Any], distinct: bool, gap: int | None = None) -> None:
         self.shape = shape
         self.items = tuple(items)
         arrays = [item.at.shape for item in items if isinstance(item, Many)]
@@ -98,6 +99,7 @@ class Plan:
         # The axes of the positions stand where the entries that chose them stood; in front if these were
         # apart.
         adjacent = bool(chosen) and chosen[-1] - chosen[0] + 1 == len(chosen)
+        adjacent = adjacent and (gap is None or not chosen[0] < gap <= chosen[-1])
         self._first = chosen[0] if adjacent else -1
 
     def layout(self) -> list[Any]:
@@ -212,8 +214,11 @@ def parse(x: ArrayType, index: Any, wrap: bool = True) -> Plan:
     entries = [_entry(e, alone) for e in ((index,) if alone else index)]
     entries, shape = _with_axes(entries, x)
     items: list[Any] = []
-    axis, masks, arrays = 0, 0, 0
+    axis, masks, arrays, gap = 0, 0, 0, None
     for entry in entries:
+        if entry is Ellipsis:
+            gap = len(items)
+            continue
         if entry is None:
             items.append(NEW)
             continue
@@ -237,11 +242,11 @@ def parse(x: ArrayType, index: Any, wrap: bool = True) -> Plan:
             at = wrap_index(entry, n) if wrap else entry
             items.append(Many(at, n) if at.type.shape else Traced(at, n))
             arrays += bool(at.type.shape)
-    return Plan(shape, items, masks == 1 and not arrays)
+    return Plan(shape, items, masks == 1 and not arrays, gap)
 
 
 def _with_axes(entries: list[Any], x: ArrayType) -> tuple[list[Any], Shape]:
-    """The entries with the ellipsis spelled out, one for each axis of the array; and its shape.
+    """The entries with the ellipsis spelled out (left if it is for no axis), one per axis; and the array's shape.
 
     For a boolean without axes the array gets an axis of size 1, of which it takes all or nothing.
     """
@@ -257,7 +262,7 @@ def _with_axes(entries: list[Any], x: ArrayType) -> tuple[list[Any], Shape]:
     rest = [slice(None)] * (x.ndim - used)
     if dots:
         k = next(k for k, e in enumerate(entries) if e is Ellipsis)
-        entries = entries[:k] + rest + entries[k + 1:]
+        entries = entries[:k] + (rest or [Ellipsis]) + entries[k + 1:]
     else:
         entries = entries + rest
     shape, axis = list(x.shape), 0
@@ -266,7 +271,7 @@ def _with_axes(entries: list[Any], x: ArrayType) -> tuple[list[Any], Shape]:
             shape.insert(axis, 1)
             entries[k] = np.zeros(int(e), np.int64)
             axis += 1
-        elif e is not None:
+        elif e is not None and e is not Ellipsis:
             axis += _axes_of(e)
     return entries, tuple(shape)
 

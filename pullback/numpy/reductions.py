@@ -301,7 +301,7 @@ def counted(where: ArrayLike | None, shape: tuple[int, ...], axes: tuple[int, ..
     if where is None:
         return np.dtype(dtype).type(reduced_count(shape, axes))
     taken = promotion.broadcast_to(mask(where, shape), shape)
-    return sum(taken, axes, dtype, keepdims=keepdims)
+    return retype(sum(taken, axes, keepdims=keepdims), dtype)
 
 
 def _mean(x: Any, axes: tuple[int, ...], held: Any, keepdims: bool, where: Any) -> Any:

@@ -10,11 +10,11 @@ import numpy as np
 from pullback.core import dtypes
 from pullback.core.array import Array
 from pullback.lax.operand import retype
-from pullback.numpy import reductions
-from pullback.numpy.arguments import ArrayLike, DTypeLike, array, kept, like, no_out, requested, several_axes
+from pullback.numpy import promotion, reductions
+from pullback.numpy.arguments import ArrayLike, DTypeLike, array, like, no_out
 from pullback.numpy.cumulative import cumprod, cumsum
 from pullback.numpy.reductions import Axis
-from pullback.ops import elementwise, integer, reduce
+from pullback.ops import elementwise, integer
 from pullback.ops.reduce import highest, lowest
 
 __all__ = [
@@ -36,7 +36,7 @@ def _present(x: Any, where: ArrayLike | None) -> Any:
     here = elementwise.eq(x, x)
     if where is None:
         return here
-    return integer.and_(here, reductions.promotion.broadcast_to(reductions.mask(where, x.type.shape), x.type.shape))
+    return integer.and_(here, promotion.broadcast_to(reductions.mask(where, x.type.shape), x.type.shape))
 
 
 def nansum(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False,

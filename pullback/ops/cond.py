@@ -44,12 +44,29 @@ class Cond(Primitive):
 
     def hlo(self, b: Any, index: Any, *values: Any, branches: Branches) -> Outputs:
         out_types = list(b.outputs)
-        if not out_types:
+        ordered = any("ordered" in p.effects for p in branches)
+        if not out_types and not any(p.effects for p in branches):
             return []
-        regions = [b.region([], lambda inner, p=p: inner.program(p, values)) for p in branches]
+        before = b.token if ordered else None
+        # Branches without results have effects; they return a number, since XLA wants every branch to.
+        extra = ordered or not out_types
+
+        def branch(inner: Any, program: Program) -> list[Any]:
+            if ordered:
+                inner.token = before
+            results = inner.program(program, values)
+            return [*results, inner.token] if extra else results
+
+        regions = [b.region([], lambda inner, p=p: branch(inner, p)) for p in branches]
         # StableHLO sends an index out of range to the last branch; a negative one must go to the first.
         index = b.max(index, b.full(0, index.type))
-        return b.multi("stablehlo.case", [index], out_types, "", regions)
+        results = b.multi("stablehlo.case", [index], [*out_types, ArrayType((), dtypes.int32)] if extra else out_types,
+                          "", regions)
+        if extra:
+            token = results.pop()
+            if ordered:
+                b.token = token
+        return results
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, branches: Branches) -> tuple[Outputs, Outputs]:
         index, *operands = primals

@@ -205,6 +205,9 @@ def _reduce_precision(x: np.ndarray, exponent_bits: int, mantissa_bits: int) -> 
     """Rounds to nearest, ties to even; what is too large becomes inf, what would be subnormal 0."""
     info = ml_dtypes.finfo(x.dtype)
     own_exponent, own_mantissa = int(info.nexp), int(info.nmant)
+    if x.dtype.itemsize == 1:  # no room for an infinity in some of them
+        exponent_bits = exponent_bits if exponent_bits < own_exponent else 8
+        return _reduce_precision(x.astype(np.float32), exponent_bits, mantissa_bits).astype(x.dtype)
     word = _WORDS[x.dtype.itemsize]
     bits = np.ascontiguousarray(x).view(word).reshape(x.shape)
     sign_bit = word(1 << own_exponent + own_mantissa)

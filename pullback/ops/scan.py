@@ -81,6 +81,7 @@ class Scan(Primitive):
         if length == 0:
             return [*carry, *ys]
         counter = ArrayType((), dtypes.int32)
+        ordered = "ordered" in program.effects
 
         def step(b: Any, i: Any, consts: list[Any], carry: list[Any], xs: list[Any], ys: list[Any]
                  ) -> tuple[list[Any], list[Any]]:
@@ -107,7 +108,7 @@ class Scan(Primitive):
             for k in range(length):
                 carry, ys = step(b, b.full(k, counter), consts, carry, xs, ys)
             return [*carry, *ys]
-        state = [b.full(0, counter), *carry, *ys, *consts, *xs]
+        state = [b.full(0, counter), *carry, *ys, *consts, *xs, *([b.token] if ordered else [])]
         types = [v.type for v in state]
         n_state = 1 + len(carry) + len(ys)
 
@@ -115,13 +116,18 @@ class Scan(Primitive):
             return [b.compare("LT", i, b.full(turns * per_turn, counter))]
 
         def turn(b: Any, i: Any, *rest: Any) -> list[Any]:
+            if ordered:
+                b.token = rest[-1]
+                rest = rest[:-1]
             carry, ys, consts, xs = cut(rest, n_carry, len(out_types) - n_carry, n_consts)
             for _ in range(per_turn):
                 carry, ys = step(b, i, consts, carry, xs, ys)
                 i = b.add(i, b.full(1, counter))
-            return [i, *carry, *ys, *consts, *xs]
+            return [i, *carry, *ys, *consts, *xs, *([b.token] if ordered else [])]
 
         results = b.multi("stablehlo.while", state, types, "", [b.region(types, running), b.region(types, turn)])
+        if ordered:
+            b.token = results[-1]
         carry, ys = results[1:1 + n_carry], results[1 + n_carry:n_state]
         for k in range(turns * per_turn, length):
             carry, ys = step(b, b.full(k, counter), consts, carry, xs, ys)

@@ -41,10 +41,12 @@ class While(Primitive):
         return [np.asarray(concrete(c)) for c in carry]
 
     def hlo(self, b: Any, *values: Any, cond: Program, body: Program, n_cond: int, n_body: int) -> Outputs:
-        types = [v.type for v in values]
+        ordered = "ordered" in body.effects
+        state = [*values, b.token] if ordered else list(values)
+        types = [v.type for v in state]
 
         def running(b: Any, *state: Any) -> list[Any]:
-            cond_consts, _, carry = cut(state, n_cond, n_body)
+            cond_consts, _, carry = cut(state[: len(values)], n_cond, n_body)
             result = b.program(cond, [*cond_consts, *carry])[0]
             if result.type.shape:  # a batch of conditions: the loop runs while any holds
                 init = b.full(False, ArrayType((), dtypes.bool_))
@@ -52,12 +54,17 @@ class While(Primitive):
             return [result]
 
         def turn(b: Any, *state: Any) -> list[Any]:
-            cond_consts, body_consts, carry = cut(state, n_cond, n_body)
-            return [*cond_consts, *body_consts, *b.program(body, [*body_consts, *carry])]
+            cond_consts, body_consts, carry = cut(state[: len(values)], n_cond, n_body)
+            if ordered:
+                b.token = state[-1]
+            carry = b.program(body, [*body_consts, *carry])
+            return [*cond_consts, *body_consts, *carry, *([b.token] if ordered else [])]
 
         if not values:
             return []
-        results = b.multi("stablehlo.while", values, types, "", [b.region(types, running), b.region(types, turn)])
+        results = b.multi("stablehlo.while", state, types, "", [b.region(types, running), b.region(types, turn)])
+        if ordered:
+            b.token = results.pop()
         return results[n_cond + n_body:]
 
     # -- derivatives -----------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from pullback.core.program import Program
 from pullback.core.types import is_scalar, scalar_type
 from pullback.passes.pipeline import optimize
 from pullback.runtime import cache, pjrt
-from pullback.runtime.lower import lower
+from pullback.runtime.lower import TOKEN, lower
 
 _log = logging.getLogger("pullback")
 
@@ -23,7 +23,7 @@ _log = logging.getLogger("pullback")
 class Executable:
     """A compiled program. Calling it with values gives Arrays; the computation may still be running."""
 
-    __slots__ = ("compiled", "donated", "kept", "options", "program", "result_types", "text")
+    __slots__ = ("callbacks", "compiled", "donated", "effects", "kept", "options", "program", "result_types", "text")
 
     def __init__(self, program: Program, donated: Sequence[bool] = (), options: Any = None) -> None:
         self.program = program
@@ -33,7 +33,8 @@ class Executable:
         self.donated = tuple(donated[i] for i in self.kept) if donated else ()
         self.options = dict(options) if options else None
         self.result_types = program.output_types
-        self.text = lower(optimized.program, self.donated)
+        self.effects = bool(optimized.program.effects)
+        self.text, self.callbacks = lower(optimized.program, self.donated)
         self.compiled: dict[Any, pjrt.Compiled] = {}  # by device; None: the default one
 
     def __call__(self, args: Sequence[Any]) -> list[Any]:
@@ -44,14 +45,19 @@ class Executable:
                 place = arg.placement
         compiled = self.compiled.get(place) or self.compile(place)
         buffers = [device_buffer(arg, place) for arg in given]
+        results = compiled(buffers)
+        if self.effects:
+            pjrt.block_until_ready(results.pop())  # effects have happened when the call returns
         return [ConcreteArray(t, None, buffer, place)
-                for t, buffer in zip(self.result_types, compiled(buffers), strict=True)]
+                for t, buffer in zip(self.result_types, results, strict=True)]
 
     def compile(self, place: Any = None) -> pjrt.Compiled:
         """Compiles for a device, or loads what an earlier process compiled."""
         physical = [(t.physical().shape, t.physical().dtype) for t in self.result_types]
+        if self.effects:
+            physical.append((TOKEN.shape, TOKEN.dtype))
         where = None if place is None else [place]
-        key = cache.key(self.text, self.options) if place is None else None
+        key = cache.key(self.text, self.options) if place is None and not self.callbacks else None
         blob = cache.load(key) if key else None
         if blob is not None:
             try:
@@ -61,7 +67,8 @@ class Executable:
                 pass  # unreadable after all: compile it, and replace it
         if config.log_compiles.value:
             _log.warning("compiling %s, called at %s", self.program.name, source.here())
-        compiled = self.compiled[place] = pjrt.compile(self.text, physical, devices=where, options=self.options)
+        compiled = self.compiled[place] = pjrt.compile(self.text, physical, devices=where, options=self.options,
+                                                       host_callbacks=self.callbacks)
         if key:
             cache.store(key, compiled.serialize())
         return compiled

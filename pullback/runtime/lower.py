@@ -8,7 +8,7 @@ and a lowered program can be read, compared and hashed as it stands. `Builder` i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,10 @@ _ELEMENTS |= {f"uint{n}": f"ui{n}" for n in (2, 4, 8, 16, 32, 64)}
 _ELEMENTS |= {f"float{name}": f"f{name.replace('_', '').upper()}" for name in (
     "8_e4m3fn", "8_e4m3b11fnuz", "8_e4m3fnuz", "8_e5m2", "8_e5m2fnuz", "8_e4m3", "8_e3m4", "8_e8m0fnu",
     "4_e2m1fn")}
+
+
+# What ordered effects hand on, from each to the next.
+TOKEN = ArrayType((), dtypes.int32)
 
 
 class Value:
@@ -89,7 +93,13 @@ class Module:
     def _text(self, program: Program, name: str, visibility: str, attributes: Sequence[str]) -> str:
         inputs = [Value(self.fresh(), v.type.physical()) for v in program.inputs]
         builder = Builder(self)
-        results = builder.program(program, inputs)
+        if "ordered" in program.effects and name != "main":
+            inputs.append(Value(self.fresh(), TOKEN))
+            attributes = [*attributes, ""]
+            builder.token = inputs[-1]
+        results = builder.program(program, inputs[: len(program.inputs)])
+        if program.effects and (name == "main" or "ordered" in program.effects):
+            results.append(builder.token)
         arguments = ", ".join([f"{v.name}: {type_text(v.type)}{a}"
                                for v, a in zip(inputs, attributes, strict=True)])
         types = ", ".join([type_text(v.type) for v in results])
@@ -107,6 +117,18 @@ class Builder:
         self.lines: list[str] = []
         self.outputs: list[ArrayType] = []
         self._constants: dict[tuple[str, ArrayType], Value] = {}
+        self._token: Value | None = None
+
+    @property
+    def token(self) -> Value:
+        """What the next ordered effect waits for: the result of the last one."""
+        if self._token is None:
+            self._token = self.full(0, TOKEN)
+        return self._token
+
+    @token.setter
+    def token(self, value: Value) -> None:
+        self._token = value
 
     # -- programs --------------------------------------------------------------------------------
 
@@ -138,11 +160,16 @@ class Builder:
         """Calls a program as a function of its own, written once however often it is called."""
         name = self.module.function(program)
         types = [t.physical() for t in program.output_types]
+        ordered = "ordered" in program.effects
+        if ordered:
+            inputs, types = [*inputs, self.token], [*types, TOKEN]
         results = [Value(self.module.fresh(), t) for t in types]
         names = ", ".join([r.name for r in results])
         signature = f"({', '.join([type_text(v.type) for v in inputs])}) -> ({', '.join(map(type_text, types))})"
         head = f"{names} = " if results else ""
         self.lines.append(f"{head}func.call @{name}({', '.join([v.name for v in inputs])}) : {signature}")
+        if ordered:
+            self.token = results.pop()
         return results
 
     def _literal(self, literal: Literal) -> Value:
@@ -314,7 +341,19 @@ class Builder:
         return self.multi("stablehlo.reduce", [*xs, *inits], out_types, f"dimensions = {self.ints(axes)}", [region])
 
 
-def lower(program: Program, donated: Sequence[bool] = ()) -> str:
+class Lowered(NamedTuple):
+    """A program's text, and the Python functions that it calls by number.
+
+    A program with effects has one result more than its outputs: it is ready when the effects have happened.
+    """
+
+    text: str
+    callbacks: list[Any]
+
+
+def lower(program: Program, donated: Sequence[bool] = ()) -> Lowered:
     """The program as StableHLO text; inputs marked in `donated` may be overwritten."""
     marks = donated or [False] * len(program.inputs)
-    return Module().main(program, [" {jax.buffer_donor = true}" if flag else "" for flag in marks])
+    module = Module()
+    text = module.main(program, [" {jax.buffer_donor = true}" if flag else "" for flag in marks])
+    return Lowered(text, module.callbacks)

