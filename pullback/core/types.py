@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core import dtypes
+from pullback.core.config import enable_x64
 
 DType = Any  # np.dtype, or dtypes.KeyDtype for arrays of PRNG keys
 
@@ -127,6 +128,13 @@ def is_scalar(value: Any) -> bool:
 
 def scalar_type(value: Any) -> ArrayType:
     """The type of a Python scalar (weak, but for a bool) or of a NumPy scalar (strong)."""
-    if isinstance(value, np.generic):
-        return ArrayType((), value.dtype)
-    return ArrayType((), dtypes.python_scalar_dtype(type(value)), type(value) is not bool)
+    key = value.dtype if isinstance(value, np.generic) else (type(value), enable_x64.value)
+    known = _SCALAR_TYPES.get(key)
+    if known is None:
+        dtype = value.dtype if isinstance(value, np.generic) else dtypes.python_scalar_dtype(type(value))
+        weak = not isinstance(value, np.generic | bool)
+        known = _SCALAR_TYPES[key] = ArrayType((), dtype, weak)
+    return known
+
+
+_SCALAR_TYPES: dict[Any, ArrayType] = {}

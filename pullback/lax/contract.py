@@ -14,16 +14,18 @@ from pullback.ops import contract
 from pullback.ops.contract import DotAlgorithm, DotAlgorithmPreset, Precision, canonical_precision
 from pullback.ops.move import as_shape
 
-__all__ = ["DotAlgorithm", "DotAlgorithmPreset", "DotDimensionNumbers", "Precision", "PrecisionLike", "batch_matmul",
+__all__ = ["DotAlgorithm", "DotAlgorithmPreset", "DotDimensionNumbers", "Precision", "PrecisionLike",
+           "batch_matmul",
            "dot", "dot_general"]
 
 ArrayLike = Any
 DotDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
-PrecisionLike = None | str | Precision | tuple[str, str] | tuple[Precision, Precision] | DotAlgorithm | DotAlgorithmPreset
+PrecisionLike = (None | str | Precision | tuple[str, str] | tuple[Precision, Precision] | DotAlgorithm |
+                 DotAlgorithmPreset)
 
 
 def preferred(requested: Any, natural: Any, name: str) -> Any:
-    """The dtype that a caller of `name` asked for as the result's, if it may replace `natural`; None: none asked for."""
+    """The dtype of the result that a caller asked for, if it may stand for `natural`; None if none."""
     if requested is None:
         return None
     dtype = dtypes.canonicalize_requested(requested, name)
@@ -38,12 +40,14 @@ def preferred(requested: Any, natural: Any, name: str) -> Any:
 
 
 def dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: DotDimensionNumbers,
-                precision: PrecisionLike = None, preferred_element_type: Any = None, *, out_sharding: Any = None) -> Array:
+                precision: PrecisionLike = None, preferred_element_type: Any = None, *,
+                out_sharding: Any = None) -> Array:
     """Products of `lhs` and `rhs` summed over contracted axes, for each index of the batch axes.
 
     Args:
       lhs, rhs: any[...]
-      dimension_numbers: ((lhs contracted, rhs contracted), (lhs batch, rhs batch)), sequences of axes in pairs of equal
+      dimension_numbers: ((lhs contracted, rhs contracted), (lhs batch, rhs batch)), sequences of axes in
+        pairs of equal
         size.
       precision: see Precision, DotAlgorithm.
       preferred_element_type: dtype in which the sum is formed and returned; None: that of the operands.
@@ -66,7 +70,7 @@ def dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: DotDimensionN
     algorithm = contract.resolved(how)
     if isinstance(algorithm, DotAlgorithm) and "f8" in algorithm[:2] and not all(
             [dtypes.short_name(t.dtype).startswith("f8") for t in (xt, yt)]):
-        raise errors.value_error(f"precision {precision} is for operands of an 8-bit float dtype, got {xt} and {yt}",
+        raise errors.value_error(f"precision {precision} is for 8-bit floats, got {xt} and {yt}",
                                  fix="convert the operands, or choose another algorithm")
     dtype = preferred(preferred_element_type, contract.result_dtype(xt.dtype, yt.dtype), "dot_general")
     result = contract.dot_general(x, y, dims=dims, precision=how, dtype=dtype)
@@ -78,7 +82,8 @@ def _dims(given: Any) -> contract.Dims:
         (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = given
     except (TypeError, ValueError):
         raise errors.type_error(
-            f"dimension_numbers are {given!r}; ((lhs contracted, rhs contracted), (lhs batch, rhs batch)) is required",
+            f"dimension_numbers are {given!r}; ((lhs contracted, rhs contracted), (lhs batch, rhs batch)) is "
+            "required",
             fix="for a matrix product write (((1,), (0,)), ((), ()))") from None
     what = "dimension_numbers"
     return ((as_shape(lhs_contract, what), as_shape(rhs_contract, what)),
@@ -86,7 +91,8 @@ def _dims(given: Any) -> contract.Dims:
 
 
 def dot(lhs: ArrayLike, rhs: ArrayLike, *, dimension_numbers: DotDimensionNumbers | None = None,
-        precision: PrecisionLike = None, preferred_element_type: Any = None, out_sharding: Any = None) -> Array:
+        precision: PrecisionLike = None, preferred_element_type: Any = None,
+        out_sharding: Any = None) -> Array:
     """The product of vectors or matrices; with `dimension_numbers`, `dot_general`.
 
     Args:
@@ -104,10 +110,11 @@ def dot(lhs: ArrayLike, rhs: ArrayLike, *, dimension_numbers: DotDimensionNumber
                                      fix="pass dimension_numbers, or use jnp.dot or jnp.matmul")
         if xt.shape[-1] != yt.shape[0]:
             raise errors.value_error(
-                f"contracted sizes differ: lhs {xt} axis {xt.ndim - 1} has size {xt.shape[-1]}, rhs {yt} axis 0 has "
-                f"size {yt.shape[0]}", fix="transpose one operand, or pass dimension_numbers")
+                f"contracted sizes differ: lhs {xt} axis {xt.ndim - 1} has size {xt.shape[-1]}, rhs {yt} "
+                f"axis 0 has size {yt.shape[0]}", fix="transpose one operand, or pass dimension_numbers")
         dimension_numbers = (((xt.ndim - 1,), (0,)), ((), ()))
-    return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding=out_sharding)
+    return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type,
+                       out_sharding=out_sharding)
 
 
 def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None) -> Array:

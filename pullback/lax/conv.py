@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core import dtypes, errors
+from pullback.core import errors
 from pullback.core.array import Array, from_numpy
 from pullback.core.primitive import TABLE
 from pullback.core.trace import type_of
@@ -18,7 +18,7 @@ from pullback.lax.contract import PrecisionLike, dot_general, preferred
 from pullback.ops import conv as ops
 from pullback.ops.contract import canonical_precision
 from pullback.ops.conv import ConvDimensionNumbers, dilated, numbers_of, strided
-from pullback.ops.move import as_shape, rev, reshape, transpose
+from pullback.ops.move import as_shape, rev, transpose
 
 __all__ = ["ConvDimensionNumbers", "ConvGeneralDilatedDimensionNumbers", "conv", "conv_dimension_numbers",
            "conv_general_dilated", "conv_general_dilated_local", "conv_general_dilated_patches",
@@ -29,13 +29,15 @@ ArrayLike = Any
 ConvGeneralDilatedDimensionNumbers = None | ConvDimensionNumbers | tuple[str, str, str]
 
 
-def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int], padding: str
+def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int],
+                    padding: str
                     ) -> list[tuple[int, int]]:
     """The padding (low, high) per axis that a word stands for.
 
     Args:
       in_shape, window_shape, window_strides: an entry per axis.
-      padding: 'VALID', none; 'SAME', so that there are ceil(size / stride) windows, any odd element high; 'SAME_LOWER',
+      padding: 'VALID', none; 'SAME', so that there are ceil(size / stride) windows, any odd element high;
+        'SAME_LOWER',
         any odd element low.
 
     Example:
@@ -46,7 +48,8 @@ def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int], window
     if word == "VALID":
         return [(0, 0)] * len(tuple(in_shape))
     if word not in ("SAME", "SAME_LOWER"):
-        raise errors.make(RuntimeError, f"padding is {padding!r}; 'VALID', 'SAME', 'SAME_LOWER' or a (low, high) pair per "
+        raise errors.make(RuntimeError,
+                          f"padding is {padding!r}; 'VALID', 'SAME', 'SAME_LOWER' or a (low, high) pair per "
                           "axis is required", fix="spell one of these")
     pads = []
     for size, window, stride in zip(in_shape, window_shape, window_strides):
@@ -63,8 +66,8 @@ def _pads(padding: Any, sizes: Sequence[int], windows: Sequence[int], strides: S
         return tuple([(operator.index(low), operator.index(high)) for low, high in padding])
     except (TypeError, ValueError):
         raise errors.value_error(
-            f"padding is {padding!r}; 'SAME', 'VALID', 'SAME_LOWER' or a (low, high) pair per spatial axis is required",
-            fix="write [(1, 1), ...] for one element on each side") from None
+            f"padding is {padding!r}; 'SAME', 'VALID', 'SAME_LOWER' or a (low, high) pair per spatial axis "
+            "is required", fix="write [(1, 1), ...] for one element on each side") from None
 
 
 def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
@@ -73,7 +76,8 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
 
     Args:
       lhs_shape, rhs_shape: shapes of input and kernel.
-      dimension_numbers: None for ('NCHW', 'OIHW', 'NCHW') of the right rank; or strings for the axes of input, kernel and
+      dimension_numbers: None for ('NCHW', 'OIHW', 'NCHW') of the right rank; or strings for the axes of
+        input, kernel and
         result: N batch, C feature; O output feature, I input feature; any other letters for the spatial axes.
 
     Raises:
@@ -83,10 +87,11 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
         return dimension_numbers
     n = len(lhs_shape)
     if n != len(rhs_shape):
-        raise errors.type_error(f"input of shape {tuple(lhs_shape)} and kernel of shape {tuple(rhs_shape)} must have one "
-                                "rank", fix="the kernel has axes for output and input features and a spatial window")
+        raise errors.type_error(f"input of shape {tuple(lhs_shape)} and kernel of shape {tuple(rhs_shape)} "
+                                "must have one rank",
+                                fix="the kernel has axes for output and input features and a spatial window")
     if n < 2:
-        raise errors.type_error(f"input of shape {tuple(lhs_shape)} has {n} axes, at least batch and feature are required",
+        raise errors.type_error(f"input of shape {tuple(lhs_shape)} has {n} axes, at least 2 are required",
                                 fix="add the missing axes with jnp.expand_dims")
     if dimension_numbers is None:
         return numbers_of(n - 2, None)
@@ -97,8 +102,8 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
     for what, spec, required in zip(("input", "kernel", "result"), dimension_numbers, ("NC", "OI", "NC")):
         if len(spec) != n or len(set(spec)) != n or not set(required) <= set(spec):
             raise errors.type_error(
-                f"dimension_numbers of the {what} are {spec!r}; {n} different letters, {required[0]} and {required[1]} "
-                "among them, are required", fix="write ('NHWC', 'HWIO', 'NHWC') for two spatial axes")
+                f"dimension_numbers of the {what} are {spec!r}; {n} different letters, "
+                f"{required[0]} and {required[1]} among them, are required", fix="write ('NHWC', 'HWIO', 'NHWC') for two spatial axes")
     spaces = [set(spec) - set(letters) for spec, letters in zip(dimension_numbers, ("NC", "OI", "NC"))]
     if spaces[0] != spaces[1] or spaces[0] != spaces[2]:
         raise errors.type_error(f"dimension_numbers {tuple(dimension_numbers)} name different spatial axes",
@@ -109,7 +114,8 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
 def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int],
                          padding: str | Sequence[tuple[int, int]], lhs_dilation: Sequence[int] | None = None,
                          rhs_dilation: Sequence[int] | None = None,
-                         dimension_numbers: ConvGeneralDilatedDimensionNumbers = None, feature_group_count: int = 1,
+                         dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
+                         feature_group_count: int = 1,
                          batch_group_count: int = 1, precision: PrecisionLike = None,
                          preferred_element_type: Any = None, out_sharding: Any = None) -> Array:
     """The general convolution (without a flip of the kernel: a correlation).
@@ -119,7 +125,8 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
       rhs: any[out feature, feature / feature_group_count, *window].
       window_strides: the step from one window to the next, per spatial axis.
       padding: 'SAME', 'VALID', 'SAME_LOWER', or (low, high) per spatial axis; negative numbers crop.
-      lhs_dilation: the step between elements of the input, with zeros between; more than 1 makes a transposed convolution.
+      lhs_dilation: the step between elements of the input, with zeros between; more than 1 makes a transposed
+        convolution.
       rhs_dilation: the step between elements of the kernel ("atrous").
       dimension_numbers: see `conv_dimension_numbers`.
       feature_group_count: groups of input features, each for its group of output features.
@@ -144,19 +151,24 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
     if isinstance(padding, str) and any([d != 1 for d in spread]):
         raise errors.value_error(f"padding {padding!r} has no meaning with lhs_dilation {spread}",
                                  fix="give (low, high) pairs, or use lax.conv_transpose")
-    if isinstance(padding, str) and len(strides) == len(atrous) == xt.ndim - 2 and min((*strides, *atrous), default=1) > 0:
+    if isinstance(padding, str) and len(strides) == len(atrous) == xt.ndim - 2 and min((*strides, *atrous),
+                                                                                       default=1) > 0:
         padding = padtype_to_pads([xt.shape[i] for i in dims.lhs_spec[2:]],
-                                  [dilated(wt.shape[i], d) for i, d in zip(dims.rhs_spec[2:], atrous)], strides, padding)
+                                  [dilated(wt.shape[i], d) for i, d in zip(dims.rhs_spec[2:], atrous)],
+                                  strides, padding)
     elif isinstance(padding, str):
         padding = ((0, 0),) * (xt.ndim - 2)  # the operation refuses the strides or dilations
     result = ops.conv_general_dilated(
-        x, w, strides=strides, padding=_pads(padding, (), (), ()), lhs_dilation=spread, rhs_dilation=atrous, dims=dims,
+        x, w, strides=strides, padding=_pads(padding, (), (), ()), lhs_dilation=spread, rhs_dilation=atrous,
+        dims=dims,
         feature_groups=operator.index(feature_group_count), batch_groups=operator.index(batch_group_count),
-        precision=canonical_precision(precision), dtype=preferred(preferred_element_type, xt.dtype, "conv_general_dilated"))
+        precision=canonical_precision(precision), dtype=preferred(preferred_element_type, xt.dtype,
+                                                                  "conv_general_dilated"))
     return result if out_sharding is None else TABLE["sharding_constraint"](result, sharding=out_sharding)
 
 
-def conv(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int], padding: str, precision: PrecisionLike = None,
+def conv(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int], padding: str,
+         precision: PrecisionLike = None,
          preferred_element_type: Any = None) -> Array:
     """Convolution of any[batch, feature, *space] by any[out feature, feature, *window].
 
@@ -172,28 +184,34 @@ def conv_with_general_padding(lhs: ArrayLike, rhs: ArrayLike, window_strides: Se
                               padding: str | Sequence[tuple[int, int]], lhs_dilation: Sequence[int] | None,
                               rhs_dilation: Sequence[int] | None, precision: PrecisionLike = None,
                               preferred_element_type: Any = None) -> Array:
-    """Convolution of any[batch, feature, *space] by any[out feature, feature, *window], with padding and dilations.
+    """`conv` with padding and dilations of any size.
 
     Args: as in `conv_general_dilated`.
     """
-    return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation, precision=precision,
+    return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation,
+                                precision=precision,
                                 preferred_element_type=preferred_element_type)
 
 
-def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int], padding: str | Sequence[tuple[int, int]],
+def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int],
+                   padding: str | Sequence[tuple[int, int]],
                    rhs_dilation: Sequence[int] | None = None,
-                   dimension_numbers: ConvGeneralDilatedDimensionNumbers = None, transpose_kernel: bool = False,
+                   dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
+                   transpose_kernel: bool = False,
                    precision: PrecisionLike = None, preferred_element_type: Any = None,
                    use_consistent_padding: bool = False) -> Array:
-    """Convolution with the input spread by `strides`: upsampling ("deconvolution", fractionally strided convolution).
+    """Convolution with the input spread by `strides`: upsampling, also called deconvolution.
 
     Args:
       lhs: any[batch, *space, feature], or as dimension_numbers say.
       rhs: any[*window, feature, out feature]; with transpose_kernel, any[*window, out feature, feature].
       strides: by what the input is spread, per spatial axis.
-      padding: 'SAME' (the size times the stride), 'VALID' (as large as the input of the convolution it transposes), or
-        (low, high) pairs: of the spread input, or with use_consistent_padding of the convolution it transposes.
-      transpose_kernel: whether to flip the window and exchange the kernel's features, as the gradient of a convolution
+      padding: 'SAME' (the size times the stride), 'VALID' (as large as the input of the convolution it
+        transposes), or
+        (low, high) pairs: of the spread input, or with use_consistent_padding of the convolution it
+        transposes.
+      transpose_kernel: whether to flip the window and exchange the kernel's features, as the gradient of a
+        convolution
         does.
     """
     x, w = value(lhs), value(rhs)
@@ -201,21 +219,22 @@ def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int], paddi
     if dimension_numbers is None:
         space = {1: "H", 2: "HW", 3: "HWD"}.get(xt.ndim - 2)
         if space is None:
-            raise errors.value_error(f"the input {xt} has {xt.ndim} axes; without dimension_numbers 3 to 5 are required",
+            raise errors.value_error(f"the input {xt} has {xt.ndim} axes, 3 to 5 are required",
                                      fix="pass dimension_numbers")
         dimension_numbers = (f"N{space}C", f"{space}IO", f"N{space}C")
     dims = conv_dimension_numbers(xt.shape, wt.shape, dimension_numbers)
     step = as_shape(strides, "strides")
     atrous = (1,) * len(step) if rhs_dilation is None else as_shape(rhs_dilation, "rhs_dilation")
     if not len(step) == len(atrous) == xt.ndim - 2:
-        raise errors.value_error(f"strides {step} and rhs_dilation {atrous} must have an entry for each of the "
-                                 f"{xt.ndim - 2} spatial axes of {xt}", fix="give one per spatial axis")
+        raise errors.value_error(f"strides {step} and rhs_dilation {atrous} must have an entry for each of "
+                                 f"the {xt.ndim - 2} spatial axes of {xt}", fix="give one per spatial axis")
     spans = [dilated(wt.shape[i], d) for i, d in zip(dims.rhs_spec[2:], atrous)]
     pads: Any = padding
     if isinstance(padding, str):
         pads = [_transposed_pads(span, s, padding) for span, s in zip(spans, step)]
     elif use_consistent_padding:
-        pads = [(span - 1 - low, span - 1 - high) for span, (low, high) in zip(spans, _pads(padding, (), (), ()))]
+        pads = [(span - 1 - low, span - 1 - high) for span,
+                (low, high) in zip(spans, _pads(padding, (), (), ()))]
     if transpose_kernel:
         w = rev(w, axes=dims.rhs_spec[2:])
         o, i, *space_axes = dims.rhs_spec
@@ -225,7 +244,7 @@ def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int], paddi
 
 
 def _transposed_pads(window: int, stride: int, padding: str) -> tuple[int, int]:
-    """The padding of the spread input under which a transposed convolution has the size that the word promises."""
+    """The padding of the spread input that gives a transposed convolution the size that the word promises."""
     word = padding.upper()
     if word == "SAME":
         total = window + stride - 2
@@ -234,16 +253,18 @@ def _transposed_pads(window: int, stride: int, padding: str) -> tuple[int, int]:
         total = window + stride - 2 + max(window - stride, 0)
         low = window - 1
     else:
-        raise errors.value_error(f"padding is {padding!r}; 'SAME', 'VALID' or a (low, high) pair per spatial axis is "
-                                 "required", fix="give (low, high) pairs")
+        raise errors.value_error(f"padding is {padding!r}; 'SAME', 'VALID' or a (low, high) pair per spatial "
+                                 "axis is required", fix="give (low, high) pairs")
     return low, total - low
 
 
 def conv_general_dilated_patches(lhs: ArrayLike, filter_shape: Sequence[int], window_strides: Sequence[int],
-                                 padding: str | Sequence[tuple[int, int]], lhs_dilation: Sequence[int] | None = None,
+                                 padding: str | Sequence[tuple[int, int]],
+                                 lhs_dilation: Sequence[int] | None = None,
                                  rhs_dilation: Sequence[int] | None = None,
                                  dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
-                                 precision: PrecisionLike = None, preferred_element_type: Any = None) -> Array:
+                                 precision: PrecisionLike = None,
+                                 preferred_element_type: Any = None) -> Array:
     """The windows that a convolution sees, laid out along the feature axis.
 
     Args:
@@ -260,16 +281,19 @@ def conv_general_dilated_patches(lhs: ArrayLike, filter_shape: Sequence[int], wi
     dims = conv_dimension_numbers(t.shape, (1, 1, *window), dimension_numbers)
     features, size = t.shape[dims.lhs_spec[1]], math.prod(window)
     # A kernel that picks each place of the window, for every feature alike.
-    kernel = np.tile(np.eye(size, dtype=t.dtype).reshape(size, 1, *window), (features, *[1] * (len(window) + 1)))
+    kernel = np.tile(np.eye(size, dtype=t.dtype).reshape(size, 1, *window),
+                     (features, *[1] * (len(window) + 1)))
     kernel = np.ascontiguousarray(kernel.transpose([dims.rhs_spec.index(i) for i in range(t.ndim)]))
-    return conv_general_dilated(x, from_numpy(kernel), window_strides, padding, lhs_dilation, rhs_dilation, dims,
+    return conv_general_dilated(x, from_numpy(kernel), window_strides, padding, lhs_dilation, rhs_dilation,
+                                dims,
                                 feature_group_count=features, precision=precision,
                                 preferred_element_type=preferred_element_type)
 
 
 def conv_general_dilated_local(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int],
                                padding: str | Sequence[tuple[int, int]], filter_shape: Sequence[int],
-                               lhs_dilation: Sequence[int] | None = None, rhs_dilation: Sequence[int] | None = None,
+                               lhs_dilation: Sequence[int] | None = None,
+                               rhs_dilation: Sequence[int] | None = None,
                                dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
                                precision: PrecisionLike = None) -> Array:
     """A convolution with a kernel of its own for every place.
@@ -282,7 +306,8 @@ def conv_general_dilated_local(lhs: ArrayLike, rhs: ArrayLike, window_strides: S
     """
     x, w = value(lhs), value(rhs)
     dims = conv_dimension_numbers(type_of(x).shape, type_of(w).shape, dimension_numbers)
-    patches = conv_general_dilated_patches(x, filter_shape, window_strides, padding, lhs_dilation, rhs_dilation, dims,
+    patches = conv_general_dilated_patches(x, filter_shape, window_strides, padding, lhs_dilation,
+                                           rhs_dilation, dims,
                                            precision)
     # [*space, out feature, batch], with the places as batch axes.
     product = dot_general(w, patches, (((dims.rhs_spec[1],), (dims.out_spec[1],)),
@@ -294,7 +319,7 @@ def conv_general_dilated_local(lhs: ArrayLike, rhs: ArrayLike, window_strides: S
 
 
 def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """The permutations that bring input, kernel and result into the orders NC, OI and NC with spatial axes behind."""
+    """The permutations that bring input, kernel and result into the orders NC, OI, NC, spatial axes last."""
     lhs, rhs, out = dimension_numbers
     numbers = conv_dimension_numbers((0,) * len(lhs), (0,) * len(rhs), (lhs, rhs, out))
     return numbers.lhs_spec, numbers.rhs_spec, numbers.out_spec
@@ -306,19 +331,24 @@ def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides
     sizes, windows = as_shape(lhs_shape), as_shape(rhs_shape)
     step = as_shape(strides, "strides")
     padding = _pads(pads, sizes[2:], windows[2:], step)
-    space = [strided(n + low + high, w, s) for n, w, s, (low, high) in zip(sizes[2:], windows[2:], step, padding)]
+    space = [strided(n + low + high, w, s) for n, w, s, (low, high) in zip(sizes[2:], windows[2:], step,
+                                                                           padding)]
     return (sizes[0] // batch_group_count, windows[0], *space)
 
 
-def conv_transpose_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], window_strides: Sequence[int],
+def conv_transpose_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
+                               window_strides: Sequence[int],
                                padding: Any, dimension_numbers: Sequence[str]) -> tuple[int, ...]:
     """The shape of `conv_transpose`."""
-    dims = conv_dimension_numbers(lhs_shape, rhs_shape, (dimension_numbers[0], dimension_numbers[1], dimension_numbers[2]))
+    dims = conv_dimension_numbers(lhs_shape, rhs_shape, (dimension_numbers[0], dimension_numbers[1],
+                                                         dimension_numbers[2]))
     step = as_shape(window_strides, "window_strides")
     windows = [rhs_shape[i] for i in dims.rhs_spec[2:]]
-    pads = [_transposed_pads(w, s, padding) for w, s in zip(windows, step)] if isinstance(padding, str) else padding
+    pads = [_transposed_pads(w, s, padding) for w, s in zip(windows, step)] if isinstance(padding,
+                                                                                          str) else padding
     shape = [0] * len(dims.out_spec)
-    shape[dims.out_spec[0]], shape[dims.out_spec[1]] = lhs_shape[dims.lhs_spec[0]], rhs_shape[dims.rhs_spec[0]]
+    shape[dims.out_spec[0]] = lhs_shape[dims.lhs_spec[0]]
+    shape[dims.out_spec[1]] = rhs_shape[dims.rhs_spec[0]]
     for i, (axis, w, s, (low, high)) in enumerate(zip(dims.out_spec[2:], windows, step, pads)):
         shape[axis] = strided(dilated(lhs_shape[dims.lhs_spec[2 + i]], s) + low + high, w, 1)
     return tuple(shape)

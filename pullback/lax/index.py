@@ -16,7 +16,7 @@ from pullback.core.values import value
 from pullback.core.vector import zeros_like
 from pullback.lax.control_flow import while_loop
 from pullback.lax.move import concatenate, expand_dims, reshape
-from pullback.lax.operand import operands, retype
+from pullback.lax.operand import retype
 from pullback.ops import index, move
 from pullback.ops import scatter as scatters
 from pullback.ops.index import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
@@ -76,6 +76,10 @@ def _starts(given: Any, shape: tuple[int, ...], wrap: bool | Sequence[bool]) -> 
     for start, n, flag in zip(given, shape, flags):
         known = known_index(start)
         if known is not None:
+            if known < 0 and not flag and not isinstance(start, Array):
+                raise errors.value_error(f"start index {known} is negative, and allow_negative_indices is "
+                                         "False",
+                                         fix="give a start from 0, or allow them to count from the end")
             starts.append(known + n if known < 0 and flag else known)
             continue
         start = value(start)
@@ -157,7 +161,8 @@ def dynamic_update_slice(operand: ArrayLike, update: ArrayLike, start_indices: A
     Raises:
       TypeError: if ranks or dtypes differ, or the update is larger than the operand.
     """
-    x, change = operands(operand, update)
+    x = value(operand)
+    change = _for(x, update)
     starts = _starts(start_indices, type_of(x).shape, allow_negative_indices)
     return index.dynamic_update_slice(x, change, *_operands(starts))
 
@@ -247,10 +252,20 @@ def index_take(src: ArrayLike, idxs: Any, axes: Sequence[int]) -> Array:
     return gather(x, places, dims, sizes)
 
 
+def _for(x: Any, updates: ArrayLike) -> Any:
+    """Updates in the dtype of `x` if theirs is weak and gives way to it."""
+    changes = value(updates)
+    t, given = type_of(x), type_of(changes)
+    if given.weak and t.dtype != given.dtype and dtypes.promote([(t.dtype, False),
+                                                                 (given.dtype, True)])[0] == t.dtype:
+        return retype(changes, t.dtype)
+    return changes
+
+
 def _scatter(primitive: Any, operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLike,
              dimension_numbers: Any, indices_are_sorted: bool, unique_indices: bool, mode: Any) -> Array:
-    x, changes = operands(operand, updates)
-    return primitive(x, value(scatter_indices), changes,
+    x = value(operand)
+    return primitive(x, value(scatter_indices), _for(x, updates),
                      dims=_tuples(dimension_numbers, ScatterDimensionNumbers),
                      mode=GatherScatterMode.from_any(mode), unique=bool(unique_indices),
                      sorted=bool(indices_are_sorted))
@@ -292,8 +307,9 @@ def scatter_sub(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLi
                 dimension_numbers: ScatterDimensionNumbers, *, indices_are_sorted: bool = False,
                 unique_indices: bool = False, mode: str | GatherScatterMode | None = None) -> Array:
     """The operand with updates subtracted at the positions in the indices; arguments as of scatter."""
-    x, changes = operands(operand, updates)
-    return _scatter(scatters.scatter_add, x, scatter_indices, TABLE["neg"](changes), dimension_numbers,
+    x = value(operand)
+    return _scatter(scatters.scatter_add, x, scatter_indices, TABLE["neg"](_for(x, updates)),
+                    dimension_numbers,
                     indices_are_sorted, unique_indices, mode)
 
 

@@ -397,8 +397,16 @@ def full(shape: Any, fill_value: ArrayLike, dtype: Any = None, *, sharding: Any 
         raise errors.type_error(f"fill_value is {type_of(filling)}, a scalar is required",
                                 fix="use broadcast_in_dim or jnp.full to repeat an array")
     if dtype is not None:
-        filling = retype(filling, dtypes.canonicalize_requested(dtype, "full"))
+        filling = _cast(filling, dtypes.canonicalize_requested(dtype, "full"), False)
     return _placed(move.broadcast_in_dim(filling, shape=as_shape(shape), dims=()), sharding)
+
+
+def _cast(filling: Any, dtype: Any, weak: bool) -> Any:
+    """A scalar in the dtype that was asked for; ints wrap around, so that -1 gives all bits of an unsigned type."""
+    if type(filling) is int and dtypes.is_integer(dtype):
+        info = dtypes.iinfo(dtype)
+        filling = (filling - int(info.min)) % (int(info.max) - int(info.min) + 1) + int(info.min)
+    return retype(filling, dtype, weak)
 
 
 def full_like(x: Any, fill_value: ArrayLike, dtype: Any = None, shape: Any = None,
@@ -420,7 +428,7 @@ def full_like(x: Any, fill_value: ArrayLike, dtype: Any = None, shape: Any = Non
         raise errors.type_error(f"fill_value is {type_of(filling)}, a scalar is required",
                                 fix="use jnp.full_like to repeat an array")
     element = dtypes.canonicalize_requested(dtype, "full_like") if dtype is not None else like
-    filling = retype(filling, element, weak and dtype is None)
+    filling = _cast(filling, element, weak and dtype is None)
     return _placed(move.broadcast_in_dim(filling, shape=as_shape(given if shape is None else shape), dims=()),
                    sharding)
 

@@ -18,11 +18,13 @@ from pullback.core.values import value
 from pullback.interpret.stage import stage
 from pullback.lax.conv import padtype_to_pads
 from pullback.lax.operand import retype
-from pullback.ops import cumulative, fold, reduce as ops, window
+from pullback.ops import cumulative, fold, window
+from pullback.ops import reduce as ops
 from pullback.ops.conv import dilated
 from pullback.ops.move import as_shape, broadcast_in_dim
 
-__all__ = ["argmax", "argmin", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "reduce", "reduce_and",
+__all__ = ["argmax", "argmin", "cumlogsumexp", "cummax", "cummin", "cumprod", "cumsum", "reduce",
+           "reduce_and",
            "reduce_max", "reduce_min", "reduce_or", "reduce_prod", "reduce_sum", "reduce_window",
            "reduce_window_shape_tuple", "reduce_xor"]
 
@@ -47,7 +49,7 @@ def reduce_sum(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = N
 
 
 def reduce_prod(operand: ArrayLike, axes: Sequence[int]) -> Array:
-    """The product of the elements along `axes`; 1 for none. Its derivative is right also where elements are 0.
+    """The product of the elements along `axes`; 1 for none. Its derivative is right also at zeros.
 
     Args:
       operand: number[...]
@@ -111,7 +113,7 @@ def reduce_xor(operand: ArrayLike, axes: Sequence[int]) -> Array:
 
 
 def argmax(operand: ArrayLike, axis: int, index_dtype: Any) -> Array:
-    """The position along `axis` of the largest element: of the first NaN if there is one, else of the first largest.
+    """The position along `axis` of the first of the largest elements, or of the first NaN if there is one.
 
     Args:
       operand: real[...], with at least one element along `axis`.
@@ -123,7 +125,7 @@ def argmax(operand: ArrayLike, axis: int, index_dtype: Any) -> Array:
 
 
 def argmin(operand: ArrayLike, axis: int, index_dtype: Any) -> Array:
-    """The position along `axis` of the smallest element: of the first NaN if there is one, else of the first smallest.
+    """The position along `axis` of the first of the smallest elements, or of the first NaN if there is one.
 
     Args:
       operand: real[...], with at least one element along `axis`.
@@ -213,8 +215,9 @@ def _initial(init: Any, t: ArrayType) -> Any:
         else:
             exact = own.weak and dtypes.promote([(own.dtype, True), (t.dtype, False)])[0] == t.dtype
         if not exact:
-            raise errors.type_error(f"the initial value {init if is_scalar(init) else own} does not fit the dtype of its "
-                                    f"operand {t}", fix="convert the one or the other")
+            shown = init if is_scalar(init) else own
+            raise errors.type_error(f"the initial value {shown} does not fit the dtype of its operand {t}",
+                                    fix="convert the one or the other")
     return retype(init, t.dtype, t.weak and own.weak)
 
 
@@ -226,8 +229,8 @@ class _Call:
         inits, init_treedef = tree.flatten(init_values)
         if self.treedef != init_treedef or not leaves:
             raise errors.value_error(
-                f"operands have the structure {self.treedef}, initial values {init_treedef}; one initial value for each "
-                "operand is required", fix="give both the same nesting")
+                f"operands have the structure {self.treedef}, initial values {init_treedef}; one initial "
+                "value for each operand is required", fix="give both the same nesting")
         self.xs = [value(x) for x in leaves]
         types = [type_of(x) for x in self.xs]
         self.inits = []
@@ -237,7 +240,8 @@ class _Call:
 
         def on_scalars(*args: Any) -> list[Any]:
             count = len(leaves)
-            result = computation(tree.unflatten(self.treedef, args[:count]), tree.unflatten(self.treedef, args[count:]))
+            result = computation(tree.unflatten(self.treedef, args[:count]),
+                                 tree.unflatten(self.treedef, args[count:]))
             found, treedef = tree.flatten(result)
             if treedef != self.treedef:
                 raise errors.type_error(f"the computation returns the structure {treedef}, the operands have "
@@ -249,7 +253,7 @@ class _Call:
         if captured:
             raise errors.make(
                 NotImplementedError, f"the computation uses {len(captured)} arrays beside its two arguments",
-                fix="compute with them before or after the reduction, or use lax.associative_scan or lax.scan")
+                fix="compute with them before or after it, or use lax.associative_scan or lax.scan")
         self.name = _monoid(self.program)
 
     def finish(self, x: Any, reduction: Any) -> Any:
@@ -268,7 +272,8 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
     Args:
       operands: any[...], or a pytree of such of one shape.
       init_values: a scalar for each operand.
-      computation: (so far, element) -> so far, of the structure of `operands`; must be associative. A single operation
+      computation: (so far, element) -> so far, of the structure of `operands`; must be associative. A single
+        operation
         such as lax.add is recognised and runs as the reduction of that name.
       dimensions: distinct axes, not negative. With none, the operands come back as they are.
 
@@ -294,7 +299,8 @@ def _window_params(shape: tuple[int, ...], dimensions: Any, strides: Any, paddin
     step = ones if strides is None else as_shape(strides, "window_strides")
     base = ones if base_dilation is None else as_shape(base_dilation, "base_dilation")
     spread = ones if window_dilation is None else as_shape(window_dilation, "window_dilation")
-    given = dict(window=size, strides=step, padding=((0, 0),) * len(shape), base_dilation=base, window_dilation=spread)
+    given = dict(window=size, strides=step, padding=((0, 0),) * len(shape), base_dilation=base,
+                 window_dilation=spread)
     window.check_window(ArrayType(shape, dtypes.float32), **given)
     if isinstance(padding, str):
         padding = padtype_to_pads([dilated(n, d) for n, d in zip(shape, base)],
@@ -302,18 +308,21 @@ def _window_params(shape: tuple[int, ...], dimensions: Any, strides: Any, paddin
     try:
         pads = tuple([(operator.index(low), operator.index(high)) for low, high in padding])
     except (TypeError, ValueError):
-        raise errors.type_error(f"padding is {padding!r}; 'SAME', 'VALID', 'SAME_LOWER' or a (low, high) pair per axis "
-                                "is required", fix="write [(0, 0), ...]") from None
+        raise errors.type_error(f"padding is {padding!r}; 'SAME', 'VALID', 'SAME_LOWER' or a (low, high) "
+                                "pair per axis is required", fix="write [(0, 0), ...]") from None
     return given | dict(padding=pads)
 
 
-def reduce_window(operand: Any, init_value: Any, computation: Callable[..., Any], window_dimensions: Sequence[int],
-                  window_strides: Sequence[int] | None = None, padding: str | Sequence[tuple[int, int]] = "VALID",
-                  base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None) -> Any:
+def reduce_window(operand: Any, init_value: Any, computation: Callable[..., Any],
+                  window_dimensions: Sequence[int],
+                  window_strides: Sequence[int] | None = None,
+                  padding: str | Sequence[tuple[int, int]] = "VALID",
+                  base_dilation: Sequence[int] | None = None,
+                  window_dilation: Sequence[int] | None = None) -> Any:
     """Every window of the operands reduced by an associative function of two scalars, with an initial value.
 
-    Padding and holes are left out of the reduction. Where the largest elements of a window are equal, the derivative of
-    a max goes to the first.
+    Padding and holes are left out of the reduction. Where the largest elements of a window are equal, the
+    derivative of a max goes to the first.
 
     Args:
       operand: any[...], or a pytree of such of one shape.
@@ -330,16 +339,19 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable[..., Any]
       [1.0, 3.0, 5.0]
     """
     call = _Call(operand, init_value, computation)
-    params = _window_params(type_of(call.xs[0]).shape, window_dimensions, window_strides, padding, base_dilation,
+    params = _window_params(type_of(call.xs[0]).shape, window_dimensions, window_strides, padding,
+                            base_dilation,
                             window_dilation)
     reduction = _MONOIDS[call.name][1] if call.name else None
     if reduction is not None:
         return call.finish(reduction(call.xs[0], **params), reduction)
-    return tree.unflatten(call.treedef, bind(fold.fold_window, [*call.xs, *call.inits], dict(program=call.program, **params)))
+    return tree.unflatten(call.treedef, bind(fold.fold_window, [*call.xs, *call.inits],
+                                             dict(program=call.program, **params)))
 
 
 def reduce_window_shape_tuple(operand_shape: Sequence[int], window_dimensions: Sequence[int],
-                              window_strides: Sequence[int], padding: Any, base_dilation: Sequence[int] | None = None,
+                              window_strides: Sequence[int], padding: Any,
+                              base_dilation: Sequence[int] | None = None,
                               window_dilation: Sequence[int] | None = None) -> tuple[int, ...]:
     """The shape of `reduce_window` of an operand of `operand_shape`."""
     shape = as_shape(operand_shape)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from typing import Any
 
 from pullback.core import dtypes, errors
@@ -12,6 +11,7 @@ from pullback.core.errors import check_axis
 from pullback.core.trace import bind, type_of
 from pullback.core.values import value
 from pullback.ops import sort as ops
+from pullback.ops.elementwise import neg
 
 __all__ = ["approx_max_k", "approx_min_k", "sort", "sort_key_val", "top_k"]
 
@@ -21,8 +21,8 @@ ArrayLike = Any
 def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1) -> Any:
     """Operands sorted along an axis, all in the order of the first `num_keys`.
 
-    NaN comes last, -0.0 equals 0.0, complex numbers are ordered by real, then by imaginary part. The sort is always
-    stable. Among equal elements the tangent follows the element.
+    NaN comes last, -0.0 equals 0.0, complex numbers are ordered by real, then by imaginary part. The sort is
+    always stable. Among equal elements the tangent follows the element.
 
     Args:
       operand: any[...], or a sequence of such of one shape.
@@ -45,7 +45,8 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     return tuple(results) if several else results[0]
 
 
-def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True) -> tuple[Array, Array]:
+def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1,
+                 is_stable: bool = True) -> tuple[Array, Array]:
     """`keys` sorted along an axis, and `values` brought into the same order.
 
     Args:
@@ -58,8 +59,8 @@ def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_sta
 def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True) -> tuple[Array, Array]:
     """The `k` largest elements along an axis, largest first, and their positions; of equal ones the first.
 
-    NaN counts as largest, and 0.0 as larger than -0.0. Not smooth where elements are equal; there the tangent follows
-    the element that is returned.
+    NaN counts as largest, and 0.0 as larger than -0.0. Not smooth where elements are equal; there the tangent
+    follows the element that is returned.
 
     Args:
       operand: real[...]
@@ -76,7 +77,8 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True)
     try:
         count = operator.index(k)
     except TypeError:
-        raise errors.type_error(f"k is {k!r}, an int is required", fix="pass a Python int; shapes depend on it") from None
+        raise errors.type_error(f"k is {k!r}, an int is required",
+                                fix="pass a Python int; shapes depend on it") from None
     values, positions = bind(ops.top_k, [x], dict(k=count, axis=check_axis(axis, type_of(x).ndim)))
     return values, positions
 
@@ -85,15 +87,17 @@ def _approximate(operand: ArrayLike, k: int, axis: int, largest: bool) -> tuple[
     x = value(operand)
     t = type_of(x)
     if not dtypes.is_float(t.dtype):
-        raise errors.value_error(f"got {t}, a float dtype is required", fix="convert with astype, or use lax.top_k")
+        raise errors.value_error(f"got {t}, a float dtype is required",
+                                 fix="convert with astype, or use lax.top_k")
     if largest:
         return top_k(x, k, axis=axis)
-    negative, positions = top_k(-x, k, axis=axis)
-    return -negative, positions
+    negative, positions = top_k(neg(x), k, axis=axis)
+    return neg(negative), positions
 
 
 def approx_max_k(operand: ArrayLike, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
-                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> tuple[Array, Array]:
+                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> tuple[Array,
+                                                                                                   Array]:
     """The `k` largest elements along an axis and their positions; exact here, so any recall is met.
 
     Args:
@@ -104,6 +108,7 @@ def approx_max_k(operand: ArrayLike, k: int, reduction_dimension: int = -1, reca
 
 
 def approx_min_k(operand: ArrayLike, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
-                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> tuple[Array, Array]:
+                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> tuple[Array,
+                                                                                                   Array]:
     """The `k` smallest elements along an axis and their positions; see `approx_max_k`."""
     return _approximate(operand, k, reduction_dimension, False)

@@ -75,7 +75,7 @@ def insert(arr: ArrayLike, obj: ArrayLike | slice, values: ArrayLike, axis: int 
     """
     x, axis = _flattened(arr, axis)
     n, ndim = x.type.shape[axis], x.type.ndim
-    places = np.arange(n)[obj] if isinstance(obj, slice) else operand(obj)
+    places = positions(np.arange(n)[obj]) if isinstance(obj, slice) else operand(obj)
     t = type_of(places)
     if not dtypes.is_integer(t.dtype) and t.size:
         raise errors.type_error(f"the positions are {t}, integers are required",
@@ -83,12 +83,12 @@ def insert(arr: ArrayLike, obj: ArrayLike | slice, values: ArrayLike, axis: int 
     if t.ndim > 1:
         raise errors.value_error(f"the positions are {t}, an integer or one axis of them is required",
                                  fix="flatten them with ravel")
-    new = retype(array(values), x.type.dtype, x.type.weak)
-    if new.type.ndim < ndim:
-        new = move.reshape(new, shape=(1,) * (ndim - new.type.ndim) + new.type.shape)
-    if t.ndim == 0:
-        new = moveaxis(new, 0, axis)
-    count = new.type.shape[axis] if t.size == 1 else t.size
+    new = retype(operand(values), x.type.dtype, x.type.weak)
+    given = type_of(new).shape
+    if given:
+        new = move.reshape(new, shape=(1,) * (ndim - len(given)) + given) if len(given) < ndim else new
+        new = moveaxis(new, 0, axis) if t.ndim == 0 else new
+    count = new.type.shape[axis] if given and t.size == 1 else t.size
     new = promotion.broadcast_to(new, (*x.type.shape[:axis], count, *x.type.shape[axis + 1:]))
     if not isinstance(places, Array) or is_known(places):
         numbers = known(places, "", "").reshape(-1).astype(np.int64)
@@ -128,7 +128,7 @@ def delete(arr: ArrayLike, obj: ArrayLike | slice, axis: int | None = None, *,
     """
     x, axis = _flattened(arr, axis)
     n = x.type.shape[axis]
-    places = np.arange(n)[obj] if isinstance(obj, slice) else operand(obj)
+    places = positions(np.arange(n)[obj]) if isinstance(obj, slice) else operand(obj)
     t = type_of(places)
     if not dtypes.is_integer(t.dtype) and not dtypes.is_bool(t.dtype):
         raise errors.type_error(f"the positions are {t}, integers or a mask are required",

@@ -9,13 +9,15 @@ import numpy as np
 
 from pullback.core import dtypes, errors
 from pullback.core.array import Array
-from pullback.core.trace import concrete
+from pullback.core.trace import concrete, type_of
 from pullback.interpret.vmap import vmap
 from pullback.lax.operand import retype
 from pullback.numpy.arguments import ArrayLike, array, known, like, part, rearranged
+from pullback.numpy.promotion import operand
 from pullback.numpy.quantiles import median
 from pullback.numpy.reductions import max, mean, min
 from pullback.ops import elementwise, move
+from pullback.ops.convert import convert_element_type
 
 __all__ = ["pad"]
 
@@ -58,6 +60,13 @@ def _pad(given: ArrayLike, pad_width: Any, mode: str | Callable[..., Any], kwarg
     widths = _widths(pad_width, x.type.ndim)
     if callable(mode):
         return _by_function(x, widths, mode, kwargs)
+    result = _by_mode(x, widths, mode, kwargs)
+    if x.type.weak and not result.type.weak:
+        return convert_element_type(result, dtype=x.type.dtype, weak=True)
+    return result
+
+
+def _by_mode(x: Any, widths: list[tuple[int, int]], mode: str, kwargs: dict[str, Any]) -> Any:
     if mode not in _ARGUMENTS:
         raise errors.value_error(f"mode is {mode!r}, a function or one of {', '.join(map(repr, _ARGUMENTS))} is required",
                                  fix="check the spelling")
@@ -82,7 +91,7 @@ def _pad(given: ArrayLike, pad_width: Any, mode: str | Callable[..., Any], kwarg
             raise errors.value_error(f"mode {mode!r} needs an element, axis {axis} of {x.type} is empty",
                                      fix="pad with mode='constant'")
         if kind == "odd":
-            x = _odd(_odd(x, axis, before, mode, True), axis, after, mode, False)
+            x = _odd(_odd(x, axis, before, mode, n, True), axis, after, mode, n, False)
         else:
             x = rearranged(x, np.pad(np.arange(n), (before, after), mode), axis)
     return x
@@ -101,11 +110,9 @@ def _pairs(given: Any, ndim: int, name: str) -> Pairs:
     if not isinstance(given, (list, tuple)):
         return [(given, given)] * ndim
     rows = [_pair(row) for row in given]
-    if all([len(row) == 1 and not isinstance(given[i], (list, tuple)) and _is_number(row[0])
-            for i, row in enumerate(rows)]):
-        flat = [row[0] for row in rows]
-        if len(flat) in (1, 2):
-            return [(flat[0], flat[-1])] * ndim
+    if all([_is_number(row) for row in given]):
+        if len(given) in (1, 2):
+            return [(given[0], given[-1])] * ndim
     elif len(rows) in (1, ndim) and all([len(row) in (1, 2) for row in rows]):
         pairs = [(row[0], row[-1]) for row in rows]
         return pairs * ndim if len(pairs) == 1 else pairs
@@ -116,7 +123,9 @@ def _pairs(given: Any, ndim: int, name: str) -> Pairs:
 def _pair(row: Any) -> list[Any]:
     if isinstance(row, Array):
         return [_element(row, i) for i in range(row.type.shape[0])] if row.type.ndim else [row]
-    return list(row) if isinstance(row, (list, tuple, np.ndarray)) and np.ndim(row) else [row]
+    if isinstance(row, np.ndarray):
+        return list(row.reshape(-1))
+    return list(row) if isinstance(row, (list, tuple)) else [row]
 
 
 def _is_number(x: Any) -> bool:
@@ -144,15 +153,15 @@ def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
 
 
 def _scalar(value: Any, x: Any, name: str) -> Any:
-    scalar = array(value)
-    if scalar.type.ndim:
-        raise errors.value_error(f"{name} holds {scalar.type}, scalars are required", fix="give a value per side")
+    scalar = operand(value)
+    if type_of(scalar).ndim:
+        raise errors.value_error(f"{name} holds {type_of(scalar)}, scalars are required", fix="give a value per side")
     return retype(scalar, x.type.dtype, x.type.weak)
 
 
 def _constant(x: Any, widths: list[tuple[int, int]], values: Any) -> Any:
     ndim = len(widths)
-    if _is_number(values) and not isinstance(values, (list, tuple)):
+    if _is_number(values):
         if not any([before or after for before, after in widths]):
             return x
         return move.pad(x, _scalar(values, x, "constant_values"), config=tuple([(i, j, 0) for i, j in widths]))
@@ -186,15 +195,16 @@ def _ramp_to(edge: Any, end: Any, count: int, axis: int) -> Any:
     t = edge.type
     shape = tuple([count if i == axis else n for i, n in enumerate(t.shape)])
     held = dtypes.to_inexact(t.dtype)
-    start = retype(_scalar(end, edge, "end_values"), held, t.weak)
+    start = _scalar(end, edge, "end_values")
+    start = retype(start, held)
     share = np.arange(count, dtype=np.float64) / count
     shares = move.broadcast_in_dim(array(share.astype(held)), shape=shape, dims=(axis,))
-    span = elementwise.sub(retype(edge, held, t.weak), start)
+    span = elementwise.sub(retype(edge, held), start)
     span = move.broadcast_in_dim(span, shape=shape, dims=tuple(range(len(shape))))
     ramp = elementwise.add(start, elementwise.mul(span, shares))
     if not dtypes.is_inexact(t.dtype):
         ramp = elementwise.floor(ramp)
-    return retype(ramp, t.dtype, t.weak)
+    return retype(ramp, t.dtype)
 
 
 _STATISTICS: dict[str, Callable[..., Any]] = {"maximum": max, "mean": mean, "median": median, "minimum": min}
@@ -220,21 +230,20 @@ def _statistic(x: Any, widths: list[tuple[int, int]], function: Callable[..., An
             found = retype(found, x.type.dtype)
             shape = tuple([count if i == axis else size for i, size in enumerate(x.type.shape)])
             sides.append(move.broadcast_in_dim(found, shape=shape, dims=tuple(range(len(shape)))))
-        weak = x.type.weak
         x = _joined(sides[0], x, sides[1], axis)
-        x = retype(x, x.type.dtype, weak)
     return x
 
 
-def _odd(x: Any, axis: int, width: int, mode: str, front: bool) -> Any:
-    """`x` with mirrored elements, taken from twice the outermost one, added on one side."""
+def _odd(x: Any, axis: int, width: int, mode: str, length: int, front: bool) -> Any:
+    """`x`, once of `length`, with mirrored elements, taken from twice the outermost one, added on one side."""
     offset = 1 if mode == "reflect" else 0
-    if width and x.type.shape[axis] == offset:
-        index = np.pad(np.arange(1), (width, 0) if front else (0, width), "edge")
+    if width and length == offset:
+        index = np.pad(np.arange(x.type.shape[axis]), (width, 0) if front else (0, width), "edge")
         return rearranged(x, index, axis)
+    whole = length - offset
     while width:
         n = x.type.shape[axis]
-        count = n - offset if n - offset < width else width
+        count = whole if whole < width else width
         near = part(x, axis, offset, offset + count) if front else part(x, axis, n - offset - count, n - offset)
         edge = part(x, axis, 0, 1) if front else part(x, axis, n - 1, n)
         edge = move.broadcast_in_dim(edge, shape=near.type.shape, dims=tuple(range(near.type.ndim)))

@@ -82,17 +82,29 @@ def inexact(x: Any) -> Any:
     return v if dtypes.is_inexact(t.dtype) else retype(v, dtypes.to_inexact(t.dtype), t.weak)
 
 
+def _quick(x: Any, y: Any) -> tuple[Any, Any] | None:
+    """Two operands in the commonest cases: arrays of one type, or a float32 array and a Python number."""
+    if isinstance(x, Array):
+        if isinstance(y, Array):
+            return (x, y) if x.type == y.type else None
+        if (type(y) is float or type(y) is int) and x.type.dtype == dtypes.float32 and not config.enable_x64.value:
+            return x, float(y)
+    elif isinstance(y, Array) and (type(x) is float or type(x) is int):
+        if y.type.dtype == dtypes.float32 and not config.enable_x64.value:
+            return float(x), y
+    return None
+
+
 def pair(x: Any, y: Any) -> Sequence[Any]:
-    """`elementwise` for two arguments, quick where both are arrays of one type."""
-    if isinstance(x, Array) and isinstance(y, Array) and x.type == y.type:
-        return x, y
-    return broadcast(*promoted(x, y))
+    """`elementwise` for two arguments."""
+    return _quick(x, y) or broadcast(*promoted(x, y))
 
 
 def inexact_pair(x: Any, y: Any) -> Sequence[Any]:
     """`elementwise_inexact` for two arguments."""
-    if isinstance(x, Array) and isinstance(y, Array) and x.type == y.type and dtypes.is_inexact(x.type.dtype):
-        return x, y
+    found = _quick(x, y)
+    if found is not None and dtypes.is_inexact(type_of(found[0]).dtype):
+        return found
     return broadcast(*promoted_inexact(x, y))
 
 

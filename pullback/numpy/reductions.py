@@ -13,6 +13,7 @@ import numpy as np
 
 from pullback.core import dtypes, errors
 from pullback.core.array import Array
+from pullback.core.trace import type_of
 from pullback.core.types import is_scalar
 from pullback.lax.operand import retype
 from pullback.numpy import promotion
@@ -64,9 +65,10 @@ def with_initial(out: Any, initial: ArrayLike | None, combine: Callable[[Any, An
     """The result combined with `initial`, where one is given."""
     if initial is None:
         return out
-    start = array(initial)
-    if start.type.shape:
-        raise errors.value_error(f"initial is {start.type}, a scalar is required", fix="reduce it, or add it afterwards")
+    start = promotion.operand(initial)
+    if type_of(start).shape:
+        raise errors.value_error(f"initial is {type_of(start)}, a scalar is required",
+                                 fix="reduce it, or add it afterwards")
     return combine(retype(start, out.type.dtype), out)
 
 

@@ -72,7 +72,7 @@ def _add_arrays(x: np.ndarray, word: np.ndarray, n: int) -> np.ndarray:
     return np.add(x, word + _SHIFTS[n] if n else word, out=x)
 
 
-def _threefry_arrays(k0: np.ndarray, k1: np.ndarray, x0: np.ndarray, x1: np.ndarray
+def threefry_arrays(k0: np.ndarray, k1: np.ndarray, x0: np.ndarray, x1: np.ndarray
                      ) -> tuple[np.ndarray, np.ndarray]:
     """threefry on uint32 arrays; x0 and x1 are overwritten."""
     scratch = np.empty_like(x1)
@@ -113,7 +113,7 @@ def _blocks(words: np.ndarray, count: int) -> Iterator[tuple[tuple[slice, slice]
             counter = np.arange(here.start, here.stop, dtype=np.uint64)
             x0[...] = counter >> np.uint64(32)
             x1[...] = counter.astype(np.uint32)
-            yield (some, here), *_threefry_arrays(k0, k1, x0, x1)
+            yield (some, here), *threefry_arrays(k0, k1, x0, x1)
 
 
 # -- in StableHLO: straight-line, so that XLA makes one loop of it --------------------------------------
@@ -134,7 +134,7 @@ def _word(b: Any, words: Any, i: int) -> Any:
     return b.reshape(one, shape)
 
 
-def _threefry_hlo(b: Any, k0: Any, k1: Any, x0: Any, x1: Any, dims: Sequence[int]) -> tuple[Any, Any]:
+def threefry_hlo(b: Any, k0: Any, k1: Any, x0: Any, x1: Any, dims: Sequence[int]) -> tuple[Any, Any]:
     """threefry on Values; the axes of the keys are the axes `dims` of the counters."""
     def add(x: Any, word: Any, n: int) -> Any:
         if n:
@@ -159,7 +159,7 @@ def _keys_hlo(b: Any, keys: Any, x0: Any, x1: Any) -> Any:
     both = x0.type.with_shape((*shape, 2))
     x0, x1 = (b.broadcast_in_dim(x, range(len(shape)), both) for x in (x0, x1))
     words = [_word(b, keys, i) for i in range(2)]
-    x0, x1 = _threefry_hlo(b, *words, x0, x1, range(len(words[0].type.shape)))
+    x0, x1 = threefry_hlo(b, *words, x0, x1, range(len(words[0].type.shape)))
     first = b.compare("EQ", b.iota(both, len(shape)), b.full(0, both))
     return b.op("stablehlo.optimization_barrier", [b.select(first, x0, x1)], both)
 
@@ -336,7 +336,7 @@ class RandomFoldIn(KeyPrimitive):
             made = [threefry((k0, k1, k0 ^ k1 ^ _PARITY), 0, number, _add_ints, _mix_ints)
                     for (k0, k1), number in pairs]
             return [np.array(made, np.uint32).reshape(keys.shape)]
-        x0, x1 = _threefry_arrays(keys[..., 0], keys[..., 1], np.zeros(data.shape, np.uint32), data.copy())
+        x0, x1 = threefry_arrays(keys[..., 0], keys[..., 1], np.zeros(data.shape, np.uint32), data.copy())
         return [np.stack([x0, x1], axis=-1)]
 
     def hlo(self, b: Any, keys: Any, data: Any) -> Outputs:  # type: ignore[override]
@@ -375,7 +375,7 @@ class RandomBits(KeyPrimitive):
     def hlo(self, b: Any, keys: Any, *, bit_width: int, shape: tuple[int, ...]  # type: ignore[override]
             ) -> Outputs:
         lead = keys.type.shape[:-1]
-        x0, x1 = _threefry_hlo(b, _word(b, keys, 0), _word(b, keys, 1), *_counters(b, lead, shape),
+        x0, x1 = threefry_hlo(b, _word(b, keys, 0), _word(b, keys, 1), *_counters(b, lead, shape),
                                range(len(lead)))
         if bit_width == 64:
             x0, x1 = b.convert(x0, dtypes.uint64), b.convert(x1, dtypes.uint64)

@@ -89,7 +89,7 @@ _ALGORITHMS: dict[str, DotAlgorithm | None] = {
 # Members by index, because equal values would make one member an alias of another.
 DotAlgorithmPreset = enum.Enum("DotAlgorithmPreset", {name: i for i, name in enumerate(_ALGORITHMS)},
                                module=__name__)
-DotAlgorithmPreset.__doc__ = "Algorithms by name: dtypes of lhs, of rhs and of the sum, and the number of products."
+DotAlgorithmPreset.__doc__ = "Algorithms by name: dtypes of lhs, rhs and sum, and the number of products."
 
 _BITS = {_F16: (5, 10), _BF16: (8, 7), "tf32": (8, 10), _F32: (8, 23)}
 
@@ -130,8 +130,9 @@ def canonical_precision(given: Any) -> Any:
         except ValueError:
             pass
     raise errors.value_error(
-        f"precision is {given!r}; required is None, one of {sorted(filter(None, _PRECISIONS))}, a Precision, a pair of "
-        "these, a DotAlgorithm, or a DotAlgorithmPreset or its name", fix="pass 'highest' for full float32 products")
+        f"precision is {given!r}; required is None, one of {', '.join(filter(None, _PRECISIONS))}, a "
+        "Precision, a pair of these, a DotAlgorithm, or a DotAlgorithmPreset or its name",
+        fix="pass 'highest' for full float32 products")
 
 
 def resolved(precision: Any) -> Any:
@@ -184,7 +185,8 @@ def converted(b: Any, x: Any, dtype: Any) -> Any:
 class DotGeneral(Bilinear):
     """Axes of the result: batch axes, free axes of lhs, free axes of rhs.
 
-    `dims` is ((lhs contracted, rhs contracted), (lhs batch, rhs batch)); `dtype` the dtype of the result, or None.
+    `dims` is ((lhs contracted, rhs contracted), (lhs batch, rhs batch)); `dtype` the dtype of the result, or
+    None.
     """
 
     def type(self, x: ArrayType, y: ArrayType, *, dims: Dims, precision: Any = None,  # type: ignore[override]
@@ -194,9 +196,11 @@ class DotGeneral(Bilinear):
         (lc, rc), (lb, rb) = dims
         shape = (*[x.shape[i] for i in lb], *[x.shape[i] for i in free_axes(x.ndim, lc, lb)],
                  *[y.shape[i] for i in free_axes(y.ndim, rc, rb)])
-        return [ArrayType(shape, result_dtype(x.dtype, y.dtype) if dtype is None else dtype, x.weak and y.weak)]
+        return [ArrayType(shape, result_dtype(x.dtype, y.dtype) if dtype is None else dtype, x.weak
+                          and y.weak)]
 
-    def numpy(self, x: np.ndarray, y: np.ndarray, *, dims: Dims, precision: Any = None,  # type: ignore[override]
+    def numpy(self, x: np.ndarray, y: np.ndarray, *, dims: Dims, precision: Any = None,
+              # type: ignore[override]
               dtype: Any = None) -> Outputs:
         out = result_dtype(x.dtype, y.dtype) if dtype is None else dtype
         (lc, rc), (lb, rb) = dims
@@ -236,7 +240,8 @@ class DotGeneral(Bilinear):
             return outputs, [Zero(type_of(outputs[0]).tangent())]
         return super().jvp(primals, tangents, **params)
 
-    def transpose(self, cts: Sequence[Any], x: Any, y: Any, *, dims: Dims, precision: Any = None,  # type: ignore[override]
+    def transpose(self, cts: Sequence[Any], x: Any, y: Any, *, dims: Dims, precision: Any = None,
+                  # type: ignore[override]
                   dtype: Any = None) -> list[Any]:
         contract, batch = dims
         if isinstance(x, Linear):
@@ -253,8 +258,8 @@ class DotGeneral(Bilinear):
         ct_axes = tuple(range(start, start + len(other_free)))
         ct_batch = tuple(range(len(own_batch)))
         contracted = [own_contract[other_contract.index(i)] for i in sorted(other_contract)]
-        # Which axis of the operand each axis of the product is, for ct @ other and for other @ ct. A product whose
-        # result must be transposed is slow: take the order that needs none, if there is one.
+        # Which axis of the operand each axis of the product is, for ct @ other and for other @ ct. A product
+        # whose result must be transposed is slow: take the order that needs none, if there is one.
         direct = [*own_batch, *own_free, *contracted]
         swapped = [*own_batch, *contracted, *own_free]
         pair = precision[::-1] if type(precision) is tuple else precision
@@ -272,7 +277,8 @@ class DotGeneral(Bilinear):
             result = convert_element_type(result, dtype=own.dtype)
         return result
 
-    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, dims: Dims, precision: Any = None,
+    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, dims: Dims,
+              precision: Any = None,
               dtype: Any = None) -> tuple[Outputs, list[bool]]:
         x, y = args
         (lc, rc), (lb, rb) = dims
@@ -281,10 +287,12 @@ class DotGeneral(Bilinear):
         if batched[1]:
             rc, rb = _shifted(rc), _shifted(rb)
         if all(batched):
-            return [self(x, y, dims=((lc, rc), ((0, *lb), (0, *rb))), precision=precision, dtype=dtype)], [True]
+            return [self(x, y, dims=((lc, rc), ((0, *lb), (0, *rb))), precision=precision,
+                         dtype=dtype)], [True]
         m = type_of(x).ndim - len(lc) - len(lb)
         if batched[1] and m and type_of(y).ndim - len(rc) - len(rb) == 1:
-            # matrix @ batch of vectors, as vectors @ matrix: the batch axis comes out in front of the free ones.
+            # matrix @ batch of vectors, as vectors @ matrix: the batch axis comes out in front of the free
+            # ones.
             pair = precision[::-1] if type(precision) is tuple else precision
             out = self(y, x, dims=((rc, lc), (rb, lb)), precision=pair, dtype=dtype)
             position = len(lb)
@@ -304,7 +312,8 @@ class DotGeneral(Bilinear):
                 info = dtypes.iinfo(dtype)
                 return rng.integers(int(info.min), int(info.max), shape, endpoint=True).astype(dtype)
             values = rng.normal(size=shape)
-            return (values + 1j * rng.normal(size=shape) if dtypes.kind(dtype) == "c" else values).astype(dtype)
+            return (values + 1j * rng.normal(size=shape) if dtypes.kind(dtype) == "c"
+                    else values).astype(dtype)
 
         matrix = (((1,), (0,)), ((), ()))
         for side in (0, 1):
@@ -324,19 +333,25 @@ class DotGeneral(Bilinear):
         yield Example(draw(2, 3), draw(2, 3), dims=(((0, 1), (0, 1)), ((), ())), linear=(0,),
                       precision=(Precision.HIGHEST, Precision.HIGHEST))
         # XLA's CPU backend does not round the operands of every product that asks for it.
-        yield Example(draw(2, 3), draw(3, 2), dims=matrix, precision=DotAlgorithmPreset["BF16_BF16_F32"], order=0,
+        yield Example(draw(2, 3), draw(3, 2), dims=matrix, precision=DotAlgorithmPreset["BF16_BF16_F32"],
+                      order=0,
                       rtol=2e-2)
-        yield Example(draw(2, 3), draw(3, 2), dims=matrix, precision=DotAlgorithmPreset["F32_F32_F32"], order=0)
+        yield Example(draw(2, 3), draw(3, 2), dims=matrix, precision=DotAlgorithmPreset["F32_F32_F32"],
+                      order=0)
         for dtype in (np.int32, np.int8, np.uint8, np.bool_, np.float16, dtypes.bfloat16):
             yield Example(draw(2, 5, dtype=dtype), draw(5, 3, dtype=dtype), dims=matrix, order=0)
-        yield Example(draw(2, 3, dtype=np.complex64), draw(3, 4, dtype=np.complex64), dims=matrix, linear=(1,), order=1)
+        yield Example(draw(2, 3, dtype=np.complex64), draw(3, 4, dtype=np.complex64), dims=matrix,
+                      linear=(1,), order=1)
         for x, y, out in ((np.int8, np.int8, np.int32), (dtypes.bfloat16, dtypes.bfloat16, np.float32),
-                          (np.bool_, np.bool_, np.int32), (np.uint8, np.int8, np.int32), (np.float32, np.float32, np.int8),
-                          (np.int8, np.int8, np.float32), (np.float16, np.float32, None), (np.int8, np.float32, None)):
+                          (np.bool_, np.bool_, np.int32), (np.uint8, np.int8, np.int32),
+                          (np.float32, np.float32, np.int8),
+                          (np.int8, np.int8, np.float32), (np.float16, np.float32, None),
+                          (np.int8, np.float32, None)):
             yield Example(draw(3, 4, dtype=x), draw(4, 2, dtype=y), dims=matrix, order=0,
                           dtype=None if out is None else np.dtype(out))
 
-    def oracle(self, jax: Any, x: Any, y: Any, *, dims: Dims, precision: Any = None, dtype: Any = None) -> Any:
+    def oracle(self, jax: Any, x: Any, y: Any, *, dims: Dims, precision: Any = None,
+               dtype: Any = None) -> Any:
         if type(precision) is tuple:
             precision = tuple([p.name.lower() for p in precision])
         elif precision is not None:
@@ -359,10 +374,11 @@ def check_dims(x: ArrayType, y: ArrayType, dims: Dims) -> None:
                         fix=f"write {axis % t.ndim} for {axis}" if -t.ndim <= axis < 0 else
                             f"check the rank of {side} and dimension_numbers")
             if len(set(axes)) != len(axes):
-                raise errors.type_error(f"{what} axes of {side} {axes} name one axis twice", fix="name each axis once")
+                raise errors.type_error(f"{what} axes of {side} {axes} name one axis twice",
+                                        fix="name each axis once")
         if len(left) != len(right):
             raise errors.type_error(
-                f"{what} axes come in pairs: lhs {x} has {len(left)} of them, {left}, rhs {y} has {len(right)}, {right}",
+                f"{what} axes come in pairs: {left} of lhs {x}, {right} of rhs {y}",
                 fix="give dimension_numbers as ((lhs contracted, rhs contracted), (lhs batch, rhs batch))")
         for i, j in zip(left, right):
             if x.shape[i] != y.shape[j]:

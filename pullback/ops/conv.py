@@ -45,7 +45,8 @@ def strided(size: int, window: int, stride: int) -> int:
     return max((size - window) // stride + 1, 0)
 
 
-def dilate(x: np.ndarray, dilation: Sequence[int], padding: Pads, axes: Sequence[int], fill: Any) -> np.ndarray:
+def dilate(x: np.ndarray, dilation: Sequence[int], padding: Pads, axes: Sequence[int],
+           fill: Any) -> np.ndarray:
     """`x` with holes between its elements and padding around them along `axes`; negative padding crops."""
     shape, starts = list(x.shape), [0] * x.ndim
     for axis, d, (low, high) in zip(axes, dilation, padding):
@@ -66,14 +67,15 @@ def dilate(x: np.ndarray, dilation: Sequence[int], padding: Pads, axes: Sequence
 class Conv(Bilinear):
     """Windows of the input, each contracted with the kernel.
 
-    `strides` between windows; `padding` (low, high) per spatial axis; `lhs_dilation` spreads the input, `rhs_dilation`
-    the kernel. Feature groups: group i of the input features meets group i of the output features. Batch groups: group
-    i of the batch does.
+    `strides` between windows; `padding` (low, high) per spatial axis; `lhs_dilation` spreads the input,
+    `rhs_dilation` the kernel. Feature groups: group i of the input features meets group i of the output
+    features. Batch groups: group i of the batch does.
     """
 
     slow_reference = True
 
-    def type(self, x: ArrayType, w: ArrayType, *, strides: Ints, padding: Pads, lhs_dilation: Ints,  # type: ignore[override]
+    def type(self, x: ArrayType, w: ArrayType, *, strides: Ints, padding: Pads, lhs_dilation: Ints,
+             # type: ignore[override]
              rhs_dilation: Ints, dims: ConvDimensionNumbers, feature_groups: int = 1, batch_groups: int = 1,
              precision: Any = None, dtype: Any = None) -> list[ArrayType]:
         check_kind([x, w], ANY)
@@ -90,12 +92,15 @@ class Conv(Bilinear):
         (out,) = self.type(ArrayType(x.shape, x.dtype), ArrayType(w.shape, w.dtype), **params)
         dims = params["dims"]
         held = held_dtype(x.dtype, w.dtype, out.dtype)
-        result = _correlate(convert(x, held).transpose(dims.lhs_spec), convert(w, held).transpose(dims.rhs_spec),
-                            params["strides"], params["padding"], params["lhs_dilation"], params["rhs_dilation"],
+        result = _correlate(convert(x, held).transpose(dims.lhs_spec),
+                            convert(w, held).transpose(dims.rhs_spec),
+                            params["strides"], params["padding"], params["lhs_dilation"],
+                            params["rhs_dilation"],
                             params.get("feature_groups", 1), params.get("batch_groups", 1))
         return [convert(result.transpose(_inverse(dims.out_spec)), out.dtype)]
 
-    def hlo(self, b: Any, x: Any, w: Any, *, strides: Ints, padding: Pads, lhs_dilation: Ints, rhs_dilation: Ints,
+    def hlo(self, b: Any, x: Any, w: Any, *, strides: Ints, padding: Pads, lhs_dilation: Ints,
+            rhs_dilation: Ints,
             dims: ConvDimensionNumbers, feature_groups: int = 1, batch_groups: int = 1, precision: Any = None,
             dtype: Any = None) -> Outputs:
         out = b.outputs[0]
@@ -104,8 +109,8 @@ class Conv(Bilinear):
         held = held_dtype(x.type.dtype, w.type.dtype, out.dtype)
         x, w = converted(b, x, held), converted(b, w, held)
         spatial = range(len(strides))
-        numbers = "x".join([f"[{', '.join(_letters(spec, letters))}]" for spec, letters in (
-            (dims.lhs_spec, "bf"), (dims.rhs_spec, "oi"))]) + f"->[{', '.join(_letters(dims.out_spec, 'bf'))}]"
+        lhs, rhs, end = (", ".join(_letters(spec, names)) for spec, names in zip(dims, ("bf", "oi", "bf")))
+        numbers = f"[{lhs}]x[{rhs}]->[{end}]"
         reversal = ", ".join(["false" for _ in spatial])
         result = b.op(
             "stablehlo.convolution", [x, w], out.with_dtype(held),
@@ -147,10 +152,12 @@ class Conv(Bilinear):
             if dtypes.kind(dtype) in "biu":
                 return rng.integers(0, 2 if dtype is np.bool_ else 100, shape).astype(dtype)
             values = rng.normal(size=shape)
-            return (values + 1j * rng.normal(size=shape) if dtypes.kind(dtype) == "c" else values).astype(dtype)
+            return (values + 1j * rng.normal(size=shape) if dtypes.kind(dtype) == "c"
+                    else values).astype(dtype)
 
         def example(xs: Ints, ws: Ints, dims: Sequence[str] | None = None, strides: Ints | None = None,
-                    padding: Pads | None = None, lhs_dilation: Ints | None = None, rhs_dilation: Ints | None = None,
+                    padding: Pads | None = None, lhs_dilation: Ints | None = None,
+                    rhs_dilation: Ints | None = None,
                     kind: Any = np.float32, **more: Any) -> Example:
             n = len(xs) - 2
             return Example(draw(*xs, dtype=kind), draw(*ws, dtype=kind), strides=strides or (1,) * n,
@@ -160,11 +167,14 @@ class Conv(Bilinear):
         for side in ((0,), (1,)):
             yield example((2, 3, 6), (4, 3, 3), linear=side)
             yield example((1, 2, 5, 6), (3, 2, 2, 3), strides=(2, 1), padding=((1, 0), (0, 2)), linear=side)
-            yield example((1, 5, 6, 2), (2, 3, 2, 3), ("NHWC", "HWIO", "NHWC"), padding=((1, 1), (1, 1)), linear=side)
-            yield example((1, 2, 7), (2, 2, 3), strides=(2,), padding=((-1, 2),), lhs_dilation=(2,), rhs_dilation=(2,),
+            yield example((1, 5, 6, 2), (2, 3, 2, 3), ("NHWC", "HWIO", "NHWC"), padding=((1, 1), (1, 1)),
+                          linear=side)
+            yield example((1, 2, 7), (2, 2, 3), strides=(2,), padding=((-1, 2),), lhs_dilation=(2,),
+                          rhs_dilation=(2,),
                           linear=side)
             yield example((2, 4, 5), (6, 2, 2), feature_groups=2, padding=((1, 0),), linear=side)
-            yield example((5, 4, 3), (2, 6, 1), ("HNC", "HOI", "CNH"), feature_groups=3, strides=(3,), linear=side)
+            yield example((5, 4, 3), (2, 6, 1), ("HNC", "HOI", "CNH"), feature_groups=3, strides=(3,),
+                          linear=side)
             yield example((4, 3, 5), (4, 3, 2), batch_groups=2, strides=(2,), linear=side)
             yield example((1, 2, 4), (2, 2, 2), padding=((2, 3),), strides=(3,), linear=side, order=1)
         yield example((3, 2), (4, 2), linear=(0,))
@@ -179,11 +189,14 @@ class Conv(Bilinear):
         yield example((1, 2, 5), (2, 2, 3), kind=np.int8, dtype=dtypes.int32, order=0)
         yield example((1, 2, 5), (2, 2, 3), kind=dtypes.bfloat16, dtype=dtypes.float32, order=0)
 
-    def oracle(self, jax: Any, x: Any, w: Any, *, strides: Ints, padding: Pads, lhs_dilation: Ints, rhs_dilation: Ints,
-               dims: ConvDimensionNumbers, feature_groups: int = 1, batch_groups: int = 1, precision: Any = None,
+    def oracle(self, jax: Any, x: Any, w: Any, *, strides: Ints, padding: Pads, lhs_dilation: Ints,
+               rhs_dilation: Ints,
+               dims: ConvDimensionNumbers, feature_groups: int = 1, batch_groups: int = 1,
+               precision: Any = None,
                dtype: Any = None) -> Any:
         return jax.lax.conv_general_dilated(
-            x, w, strides, padding, lhs_dilation, rhs_dilation, jax.lax.ConvDimensionNumbers(*dims), feature_groups,
+            x, w, strides, padding, lhs_dilation, rhs_dilation, jax.lax.ConvDimensionNumbers(*dims),
+            feature_groups,
             batch_groups, preferred_element_type=dtype)
 
 
@@ -195,7 +208,7 @@ def _letters(spec: Ints, letters: str) -> list[str]:
 
 
 def numbers_of(spatial: int, dims: Sequence[str] | None) -> ConvDimensionNumbers:
-    """The axes that three strings of letters name, such as ('NHWC', 'HWIO', 'NHWC'); None: NCHW, OIHW, NCHW."""
+    """The axes that strings such as ('NHWC', 'HWIO', 'NHWC') name; None: NCHW, OIHW, NCHW."""
     if dims is None:
         order = tuple(range(spatial + 2))
         return ConvDimensionNumbers(order, order, order)
@@ -211,7 +224,8 @@ def _inverse(spec: Sequence[int]) -> Ints:
     return tuple([list(spec).index(i) for i in range(len(spec))])
 
 
-def _correlate(x: np.ndarray, w: np.ndarray, strides: Ints, padding: Pads, lhs_dilation: Ints, rhs_dilation: Ints,
+def _correlate(x: np.ndarray, w: np.ndarray, strides: Ints, padding: Pads, lhs_dilation: Ints,
+               rhs_dilation: Ints,
                features: int, batches: int) -> np.ndarray:
     """Convolution of [batch, feature, *space] by [out, in, *window] to [batch, out, *space]."""
     n = len(strides)
@@ -236,7 +250,7 @@ def _correlate(x: np.ndarray, w: np.ndarray, strides: Ints, padding: Pads, lhs_d
 
 
 def merge(x: Any, axis: int, groups: int = 1) -> Any:
-    """The leading axis of `x` moved into `axis` (counted without it): group, leading axis, place in the group."""
+    """The leading axis of `x` moved into `axis`, counted without it, behind the groups that are there."""
     size, *shape = type_of(x).shape
     inner = shape[axis] // groups
     split = reshape(x, shape=(size, *shape[:axis], groups, inner, *shape[axis + 1:]))
@@ -265,7 +279,8 @@ def _typed(x: Any, dtype: Any) -> Any:
 
 
 def _input_cotangent(ct: Any, own: ArrayType, w: Any, *, strides: Ints, padding: Pads, lhs_dilation: Ints,
-                     rhs_dilation: Ints, dims: ConvDimensionNumbers, feature_groups: int = 1, batch_groups: int = 1,
+                     rhs_dilation: Ints, dims: ConvDimensionNumbers, feature_groups: int = 1,
+                     batch_groups: int = 1,
                      precision: Any = None, dtype: Any = None) -> Any:
     """The cotangent spread by the strides, convolved with the reversed kernel."""
     lhs, rhs, out = dims
@@ -289,7 +304,8 @@ def _input_cotangent(ct: Any, own: ArrayType, w: Any, *, strides: Ints, padding:
 
 
 def _kernel_cotangent(ct: Any, x: Any, own: ArrayType, *, strides: Ints, padding: Pads, lhs_dilation: Ints,
-                      rhs_dilation: Ints, dims: ConvDimensionNumbers, feature_groups: int = 1, batch_groups: int = 1,
+                      rhs_dilation: Ints, dims: ConvDimensionNumbers, feature_groups: int = 1,
+                      batch_groups: int = 1,
                       precision: Any = None, dtype: Any = None) -> Any:
     """The input convolved with the cotangent as kernel: batch and feature axes change places."""
     lhs, rhs, out = dims
@@ -299,39 +315,43 @@ def _kernel_cotangent(ct: Any, x: Any, own: ArrayType, *, strides: Ints, padding
         size = dilated(type_of(x).shape[lhs[2 + i]], lhs_dilation[i])
         low = padding[i][0]
         pads.append((low, dilated(type_of(ct).shape[out[2 + i]], strides[i]) + window - 1 - size - low))
-    numbers = ConvDimensionNumbers((lhs[1], lhs[0], *lhs[2:]), (out[1], out[0], *out[2:]), (rhs[1], rhs[0], *rhs[2:]))
+    numbers = ConvDimensionNumbers((lhs[1], lhs[0], *lhs[2:]), (out[1], out[0], *out[2:]),
+                                   (rhs[1], rhs[0], *rhs[2:]))
     result = conv_general_dilated(_typed(x, type_of(ct).dtype), ct, strides=rhs_dilation, padding=tuple(pads),
                                   lhs_dilation=lhs_dilation, rhs_dilation=strides, dims=numbers,
-                                  feature_groups=batch_groups, batch_groups=feature_groups, precision=precision)
+                                  feature_groups=batch_groups, batch_groups=feature_groups,
+                                  precision=precision)
     return _typed(result, own.dtype)
 
 
-def check_conv(x: ArrayType, w: ArrayType, strides: Ints, padding: Pads, lhs_dilation: Ints, rhs_dilation: Ints,
+def check_conv(x: ArrayType, w: ArrayType, strides: Ints, padding: Pads, lhs_dilation: Ints,
+               rhs_dilation: Ints,
                dims: ConvDimensionNumbers, features: int, batches: int) -> None:
     """An error unless input, kernel and parameters fit together."""
     if x.dtype != w.dtype:
         raise errors.type_error(f"input and kernel must have one dtype, got lhs {x} and rhs {w}",
                                 fix="convert one with astype")
-    for name, values in (("window_strides", strides), ("lhs_dilation", lhs_dilation), ("rhs_dilation", rhs_dilation)):
+    for name, values in (("window_strides", strides), ("lhs_dilation", lhs_dilation),
+                         ("rhs_dilation", rhs_dilation)):
         if len(values) != x.ndim - 2:
-            raise errors.value_error(f"{name} {values} has {len(values)} entries, lhs {x} has {x.ndim - 2} spatial axes",
-                                     fix="give one per spatial axis")
+            raise errors.value_error(f"{name} {values} has {len(values)} entries, lhs {x} has {x.ndim - 2} "
+                                     "spatial axes", fix="give one per spatial axis")
         if any([v < 1 for v in values]):
             raise errors.value_error(f"{name} {values} must be positive", fix="use 1 for none")
     if len(padding) != x.ndim - 2:
-        raise errors.type_error(f"padding {padding} has {len(padding)} entries, lhs {x} has {x.ndim - 2} spatial axes",
-                                fix="give one (low, high) per spatial axis")
+        raise errors.type_error(f"padding {padding} has {len(padding)} entries, lhs {x} has {x.ndim - 2} "
+                                "spatial axes", fix="give one (low, high) per spatial axis")
     n, c = (x.shape[i] for i in dims.lhs_spec[:2])
     o, i = (w.shape[j] for j in dims.rhs_spec[:2])
     if features < 1 or batches < 1 or features > 1 and batches > 1:
-        raise errors.value_error(f"feature_group_count is {features} and batch_group_count {batches}; positive counts "
-                                 "are required, and one of them 1", fix="use one kind of groups")
+        raise errors.value_error(f"feature_group_count is {features} and batch_group_count {batches}; "
+                                 "positive counts are required, and one of them 1", fix="use one kind of groups")
     if c % features or c // features != i:
-        per_group = f" divided by feature_group_count {features}" if features > 1 else ""
+        lhs, rhs = "".join(_letters(dims.lhs_spec, "NC")), "".join(_letters(dims.rhs_spec, "OI"))
+        groups = f" in {features} groups" if features > 1 else ""
         raise errors.value_error(
-            f"lhs {x} has {c} features (axis {dims.lhs_spec[1]}){per_group}, rhs {w} takes {i} (axis {dims.rhs_spec[1]})",
-            fix="check dimension_numbers, which name the axes (given now: "
-                f"{', '.join(['lhs ' + ''.join(_letters(dims.lhs_spec, 'NC')), 'rhs ' + ''.join(_letters(dims.rhs_spec, 'OI'))])})")
+            f"lhs {x} has {c} features (axis {dims.lhs_spec[1]}){groups}, rhs {w} takes {i} (axis "
+            f"{dims.rhs_spec[1]})", fix=f"check dimension_numbers, which name the axes: lhs {lhs}, rhs {rhs}")
     for count, name, size, what in ((features, "feature_group_count", o, f"output features of rhs {w}"),
                                     (batches, "batch_group_count", o, f"output features of rhs {w}"),
                                     (batches, "batch_group_count", n, f"batch of lhs {x}")):
@@ -340,7 +360,8 @@ def check_conv(x: ArrayType, w: ArrayType, strides: Ints, padding: Pads, lhs_dil
                                      fix="choose a count that divides it")
     for axis, (low, high), d in zip(dims.lhs_spec[2:], padding, lhs_dilation):
         if dilated(x.shape[axis], d) + low + high < 0:
-            raise errors.value_error(f"padding {(low, high)} takes more from axis {axis} of lhs {x} than there is",
+            raise errors.value_error(f"padding ({low}, {high}) takes more than there is from axis {axis} of lhs "
+                                     f"{x}",
                                      fix="pad less negatively")
     for axis in dims.rhs_spec[2:]:
         if w.shape[axis] == 0:

@@ -76,7 +76,8 @@ class Cumulative(Primitive):
         self.kinds = kinds
         self.__doc__ = doc
 
-    def type(self, x: ArrayType, *, axis: int, reverse: bool = False) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, x: ArrayType, *, axis: int,
+             reverse: bool = False) -> list[ArrayType]:  # type: ignore[override]
         check_kind([x], self.kinds)
         if not 0 <= axis < x.ndim:
             raise errors.value_error(
@@ -103,10 +104,12 @@ class Cumulative(Primitive):
         region = b.region([scalar, scalar], lambda b, x, y: [self.combine(b, x, y)])
         attrs = (f"window_dimensions = {b.ints(window)}, window_strides = {b.ints(ones)}, base_dilations = "
                  f"{b.ints(ones)}, window_dilations = {b.ints(ones)}, padding = {b.dense(edges)}")
-        out = b.multi("stablehlo.reduce_window", [x, b.full(self.identity(dtype), scalar)], [x.type], attrs, [region])
+        out = b.multi("stablehlo.reduce_window", [x, b.full(self.identity(dtype), scalar)], [x.type], attrs,
+                      [region])
         return [b.convert(out[0], b.outputs[0].dtype)]
 
-    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, axis: int, reverse: bool = False
+    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, axis: int,
+              reverse: bool = False
               ) -> tuple[Outputs, list[bool]]:
         return [self(args[0], axis=axis + 1, reverse=reverse)], [True]
 
@@ -177,7 +180,8 @@ def _share(x: Any, out: Any) -> Any:
     """exp(x - out), and 1 where both are the same infinity."""
     difference = elementwise.sub(x, out)
     zero = elementwise.number(x, 0)
-    return elementwise.exp(elementwise.select_n(elementwise.eq(x, out), difference, fit(zero, type_of(x).shape)))
+    return elementwise.exp(elementwise.select_n(elementwise.eq(x, out), difference,
+                                                fit(zero, type_of(x).shape)))
 
 
 def _logaddexp(x: Any, y: Any) -> Any:
@@ -186,7 +190,8 @@ def _logaddexp(x: Any, y: Any) -> Any:
     if not dtypes.is_complex(type_of(x).dtype):
         gap = sub(x, y)
         larger = elementwise.max(x, y)
-        out = elementwise.add(larger, elementwise.log1p(elementwise.exp(elementwise.neg(elementwise.abs(gap)))))
+        out = elementwise.add(larger,
+                              elementwise.log1p(elementwise.exp(elementwise.neg(elementwise.abs(gap)))))
         # The difference of two equal infinities is NaN.
         return select_n(elementwise.ne(gap, gap), out, elementwise.add(x, y))
     first = elementwise.ge(elementwise.real(x), elementwise.real(y))
@@ -247,11 +252,15 @@ def _accumulate(ufunc: np.ufunc) -> Callable[[np.ndarray, int], np.ndarray]:
 
 cumsum = Cumsum("cumsum", _accumulate(np.add), lambda dtype: 0, lambda b, x, y: b.add(x, y), NUMBER,
                 "The running sum along an axis.")
-cumprod = CumulativeByTree("cumprod", _accumulate(np.multiply), lambda dtype: 1, lambda b, x, y: b.mul(x, y), NUMBER,
+cumprod = CumulativeByTree("cumprod", _accumulate(np.multiply), lambda dtype: 1, lambda b, x, y: b.mul(x, y),
+                           NUMBER,
                            "The running product along an axis.", step="mul")
-cummax = CumulativeByTree("cummax", _accumulate(np.maximum), lowest, lambda b, x, y: extreme(b, "GT", x, y), NUMBER,
+cummax = CumulativeByTree("cummax", _accumulate(np.maximum), lowest, lambda b, x, y: extreme(b, "GT", x, y),
+                          NUMBER,
                           "The largest element so far along an axis.", step="max")
-cummin = CumulativeByTree("cummin", _accumulate(np.minimum), highest, lambda b, x, y: extreme(b, "LT", x, y), NUMBER,
+cummin = CumulativeByTree("cummin", _accumulate(np.minimum), highest, lambda b, x, y: extreme(b, "LT", x, y),
+                          NUMBER,
                           "The smallest element so far along an axis.", step="min")
-cumlogsumexp = Cumlogsumexp("cumlogsumexp", _cumlogsumexp_numpy, lambda dtype: -np.inf, _logaddexp_hlo, INEXACT,
+cumlogsumexp = Cumlogsumexp("cumlogsumexp", _cumlogsumexp_numpy, lambda dtype: -np.inf, _logaddexp_hlo,
+                            INEXACT,
                             "The logarithm of the running sum of exponentials along an axis.")

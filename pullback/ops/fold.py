@@ -34,7 +34,7 @@ def on_elements(program: Program, args: Sequence[Any], shape: tuple[int, ...]) -
 
 
 def check_operands(types: Sequence[ArrayType], program: Program) -> list[ArrayType]:
-    """The operands' types, from those of operands and initial values; an error unless they fit the program."""
+    """The types of the operands; an error unless they, the initial values and the program fit."""
     count = len(types) // 2
     xs, inits = list(types[:count]), types[count:]
     for x, init in zip(xs, inits):
@@ -54,11 +54,12 @@ def check_operands(types: Sequence[ArrayType], program: Program) -> list[ArrayTy
 
 
 class Fold(Primitive):
-    """Operands, then as many initial values, reduced over `axes` by `program`: (so far, elements) -> so far."""
+    """Operands, then as many initial values, reduced over `axes` by `program`: (so far, new) -> so far."""
 
     programs = ("program",)
 
-    def type(self, *types: ArrayType, program: Program, axes: Ints) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, *types: ArrayType, program: Program,
+             axes: Ints) -> list[ArrayType]:  # type: ignore[override]
         xs = check_operands(types, program)
         check_reduced(xs[0], axes)
         return [x.with_shape(drop(x.shape, axes)) for x in xs]
@@ -82,11 +83,13 @@ class Fold(Primitive):
         rows = [reshape(transpose(x, perm=(*axes, *kept)), shape=(n, *outer)) for x in xs]
         while n > 1:
             whole = n - n % 2
-            halves = [[slice(x, start=(first, *[0] * len(outer)), limit=(whole, *outer), strides=(2, *[1] * len(outer)))
+            halves = [[slice(x, start=(first, *[0] * len(outer)), limit=(whole, *outer),
+                             strides=(2, *[1] * len(outer)))
                        for x in rows] for first in (0, 1)]
             pairs = on_elements(program, [*halves[0], *halves[1]], (whole // 2, *outer))
             if n % 2:
-                last = [slice(x, start=(n - 1, *[0] * len(outer)), limit=(n, *outer), strides=(1,) * (1 + len(outer)))
+                last = [slice(x, start=(n - 1, *[0] * len(outer)), limit=(n, *outer),
+                              strides=(1,) * (1 + len(outer)))
                         for x in rows]
                 pairs = [concatenate(x, y, axis=0) for x, y in zip(pairs, last)]
             rows, n = pairs, n // 2 + n % 2
@@ -116,11 +119,12 @@ class Fold(Primitive):
 
 
 class FoldWindow(Primitive):
-    """Operands, then as many initial values: every window reduced by `program`, from the initial values on."""
+    """Operands, then as many initial values: every window reduced by `program`, from those on."""
 
     programs = ("program",)
 
-    def type(self, *types: ArrayType, program: Program, **params: Any) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, *types: ArrayType, program: Program,
+             **params: Any) -> list[ArrayType]:  # type: ignore[override]
         xs = check_operands(types, program)
         check_window(xs[0], **params)
         return [x.with_shape(window_shape(x.shape, **params)) for x in xs]
@@ -131,9 +135,11 @@ class FoldWindow(Primitive):
             return [b.fit(init, out.shape) for init, out in zip(values[count:], b.outputs)]
         scalars = [v.type for v in values[count:]] * 2
         region = b.region(scalars, lambda b, *args: b.program(program, args))
-        return b.multi("stablehlo.reduce_window", values, list(b.outputs), window_attributes(b, **params), [region])
+        return b.multi("stablehlo.reduce_window", values, list(b.outputs), window_attributes(b, **params),
+                       [region])
 
-    def expand(self, *args: Any, program: Program, window: Ints, strides: Ints, padding: Pads, base_dilation: Ints,
+    def expand(self, *args: Any, program: Program, window: Ints, strides: Ints, padding: Pads,
+               base_dilation: Ints,
                window_dilation: Ints) -> Outputs:
         count = len(args) // 2
         xs, inits = list(args[:count]), args[count:]
@@ -145,7 +151,8 @@ class FoldWindow(Primitive):
         config = tuple([(low, high, base - 1) for (low, high), base in zip(padding, base_dilation)])
         inside = None  # where there is an element, rather than padding or a hole
         if any([entry != (0, 0, 0) for entry in config]):
-            inside = pad(broadcast_in_dim(np.bool_(True), shape=shape, dims=()), np.bool_(False), config=config)
+            inside = pad(broadcast_in_dim(np.bool_(True), shape=shape, dims=()), np.bool_(False),
+                         config=config)
             xs = [pad(x, init, config=config) for x, init in zip(xs, inits)]
         for place in itertools.product(*map(range, window)):
             start = tuple([i * d for i, d in zip(place, window_dilation)])
@@ -159,28 +166,35 @@ class FoldWindow(Primitive):
                                                     for x, y in zip(so_far, joined)]
         return so_far
 
-    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, program: Program, **params: Any
+    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, program: Program,
+              **params: Any
               ) -> tuple[Outputs, list[bool]]:
         count = len(args) // 2
         if any(batched[count:]):
             return vmap(lambda *xs: self.expand(*xs, program=program, **params), size, args, batched)
         xs = [x if flag else broadcast(x, size) for x, flag in zip(args[:count], batched)]
-        return (bind(self, [*xs, *args[count:]], dict(program=program, **batched_window(params))), [True] * count)
+        return (bind(self, [*xs, *args[count:]], dict(program=program, **batched_window(params))),
+                [True] * count)
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
         x = rng.normal(size=(5,)).astype(np.float32)
         params = dict(window=(3,), strides=(2,), padding=((1, 1),), base_dilation=(1,), window_dilation=(1,))
         yield Example(x, _scalar(1), program=_joined(), **params, order=1)
-        yield Example(x, _scalar(1), program=_joined(), **params | dict(window=(2,), window_dilation=(2,)), order=1)
-        yield Example(x, np.arange(5, dtype=np.int32), _scalar(-np.inf), np.int32(-1), program=_largest(), **params,
+        yield Example(x, _scalar(1), program=_joined(), **params | dict(window=(2,), window_dilation=(2,)),
+                      order=1)
+        yield Example(x, np.arange(5, dtype=np.int32), _scalar(-np.inf), np.int32(-1), program=_largest(),
+                      **params,
                       order=0)
-        yield Example(rng.normal(size=(2, 3)).astype(np.float32), _scalar(1), program=_joined(), window=(1, 2),
-                      strides=(1, 1), padding=((0, 0), (0, 0)), base_dilation=(1, 1), window_dilation=(1, 1), order=1)
+        yield Example(rng.normal(size=(2, 3)).astype(np.float32), _scalar(1), program=_joined(),
+                      window=(1, 2),
+                      strides=(1, 1), padding=((0, 0), (0, 0)), base_dilation=(1, 1), window_dilation=(1, 1),
+                      order=1)
 
     def oracle(self, jax: Any, *args: Any, program: Program, window: Ints, strides: Ints, padding: Pads,
                base_dilation: Ints, window_dilation: Ints) -> Any:
         count = len(args) // 2
-        return jax.lax.reduce_window(args[:count], args[count:], _oracle_of(jax, program), window, strides, padding,
+        return jax.lax.reduce_window(args[:count], args[count:], _oracle_of(jax, program), window, strides,
+                                     padding,
                                      base_dilation, window_dilation)
 
 
@@ -196,7 +210,8 @@ def _joined() -> Program:
     if "joined" not in _PROGRAMS:
         scalar = ArrayType((), dtypes.float32)
         add, mul = elementwise.add, elementwise.mul
-        _PROGRAMS["joined"], _ = stage(lambda x, y: [add(add(x, y), mul(x, y))], [scalar, scalar], name="joined")
+        _PROGRAMS["joined"], _ = stage(lambda x, y: [add(add(x, y), mul(x, y))], [scalar, scalar],
+                                       name="joined")
     return _PROGRAMS["joined"]
 
 

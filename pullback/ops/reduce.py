@@ -9,8 +9,8 @@ import numpy as np
 
 from pullback.core import dtypes, errors
 from pullback.core.primitive import Example, NoGradient, Outputs, Primitive
-from pullback.core.trace import bind, type_of
-from pullback.core.types import ArrayType, Zero
+from pullback.core.trace import type_of
+from pullback.core.types import ArrayType
 from pullback.interpret.jvp import jvp
 from pullback.ops import elementwise
 from pullback.ops.convert import convert_element_type
@@ -119,7 +119,8 @@ class Reduce(Primitive):
     def numpy(self, x: np.ndarray, *, axes: Axes) -> Outputs:  # type: ignore[override]
         held = widened(x.dtype)
         initial = held.type(self.identity(x.dtype)) if x.size == 0 else np._NoValue
-        out = self.ufunc.reduce(x if held == x.dtype else x.astype(held), axis=axes, dtype=held, initial=initial)
+        out = self.ufunc.reduce(x if held == x.dtype else x.astype(held), axis=axes, dtype=held,
+                                initial=initial)
         return [out if held == x.dtype else np.asarray(out).astype(x.dtype)]
 
     def hlo(self, b: Any, x: Any, *, axes: Axes) -> Outputs:
@@ -178,7 +179,8 @@ def check_reduced(x: ArrayType, axes: Axes) -> None:
                 fix=f"write {axis % x.ndim} for {axis}" if x.ndim and -x.ndim <= axis < 0 else
                     "check the rank of the operand and the axes")
     if len(set(axes)) != len(axes):
-        raise errors.value_error(f"axes {tuple(axes)} to reduce name one axis twice", fix="name each axis once")
+        raise errors.value_error(f"axes {tuple(axes)} to reduce name one axis twice",
+                                 fix="name each axis once")
 
 
 class ReduceSum(Reduce):
@@ -236,7 +238,7 @@ class ReduceBits(Reduce, NoGradient):
 
 
 class ArgExtreme(NoGradient):
-    """The position along `axis` of the largest or smallest element: of the first NaN, else of the first among ties."""
+    """The position along `axis` of the first NaN, or else of the first largest or smallest element."""
 
     def __init__(self, name: str, numpy: Callable[..., Any], direction: str, doc: str) -> None:
         super().__init__(name)
@@ -253,8 +255,8 @@ class ArgExtreme(NoGradient):
         return [np.asarray(self.reference(wide(x), axis=axis)).astype(dtype)]
 
     def hlo(self, b: Any, x: Any, *, axis: int, dtype: Any) -> Outputs:
-        # Two passes, the extreme and then the first place where it stands, are several times faster than one over
-        # pairs of value and position.
+        # Two passes, the extreme and then the first place where it stands, are several times faster than one
+        # over pairs of value and position.
         out = b.outputs[0]
         largest = self.direction == "GT"
         init = b.full((lowest if largest else highest)(x.type.dtype), ArrayType((), x.type.dtype))
@@ -266,7 +268,8 @@ class ArgExtreme(NoGradient):
         positions = x.type.with_dtype(out.dtype)
         last = int(dtypes.iinfo(out.dtype).max)
         place = b.select(found, b.iota(positions, axis), b.full(last, positions))
-        return b.reduce([place], [b.full(last, ArrayType((), out.dtype))], [axis], lambda b, x, y: [b.min(x, y)])
+        return b.reduce([place], [b.full(last, ArrayType((), out.dtype))], [axis], lambda b, x,
+                        y: [b.min(x, y)])
 
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, axis: int, dtype: Any
               ) -> tuple[Outputs, list[bool]]:
@@ -276,7 +279,8 @@ class ArgExtreme(NoGradient):
         for dtype in (np.float32, np.int32, np.uint8, np.bool_, np.float16, dtypes.bfloat16):
             for shape, axis in (((4,), 0), ((2, 3), 1), ((3, 1, 4), 0)):
                 yield Example(rng.integers(0, 3, shape).astype(dtype), axis=axis, dtype=dtypes.int32)
-        yield Example(np.float32([[1, np.nan, 3, np.nan], [np.inf, -np.inf, np.inf, -np.inf], [-0.0, 0.0, -0.0, 0.0]]),
+        yield Example(np.float32([[1, np.nan, 3, np.nan], [np.inf, -np.inf, np.inf, -np.inf],
+                                  [-0.0, 0.0, -0.0, 0.0]]),
                       axis=1, dtype=dtypes.int32)
         yield Example(np.full((3,), np.nan, np.float32), axis=0, dtype=dtypes.uint32)
         yield Example(np.full((3,), -np.inf, np.float32), axis=0, dtype=dtypes.int8)
@@ -297,11 +301,11 @@ def check_position(x: ArrayType, axis: int, dtype: Any) -> None:
         raise errors.type_error(f"index_dtype is {dtypes.short_name(dtype)}, an integer dtype is required",
                                 fix="pass int32")
     if x.shape[axis] == 0:
-        raise errors.value_error(f"the operand {x} has no elements along axis {axis}, at least one is required",
+        raise errors.value_error(f"the operand {x} has no elements along axis {axis}, one is required",
                                  fix="check for an empty array first, or reduce another axis")
     if x.shape[axis] - 1 > int(dtypes.iinfo(dtype).max):
-        raise errors.value_error(f"positions along axis {axis} of {x} do not fit into {dtypes.short_name(dtype)}",
-                                 fix="pass a wider index_dtype, int32 for example")
+        raise errors.value_error(f"positions along axis {axis} of {x} do not fit into "
+                                 f"{dtypes.short_name(dtype)}", fix="pass a wider index_dtype, int32 for example")
 
 
 reduce_sum = ReduceSum("reduce_sum", np.add, lambda dtype: 0, lambda b, x, y: b.add(x, y), NUMBER,

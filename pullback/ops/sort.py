@@ -19,12 +19,12 @@ from pullback.ops.reduce import wide
 
 
 def ordered(x: np.ndarray) -> list[np.ndarray]:
-    """Arrays whose order, the first deciding, is the order of `x`: complex numbers by real, then imaginary parts."""
+    """Arrays whose order, the first deciding, is that of `x`: of complex numbers, the two parts."""
     return [x.real, x.imag] if x.dtype.kind == "c" else [wide(x)]
 
 
 def order_of(keys: Sequence[np.ndarray], axis: int) -> np.ndarray:
-    """The stable permutation along `axis` that sorts by `keys`, the first deciding; NaN last, -0.0 equal to 0.0."""
+    """The stable permutation that sorts by `keys`, the first deciding; NaN last, -0.0 equal to 0.0."""
     parts = [part for key in keys for part in ordered(key)]
     if len(parts) == 1:
         return np.argsort(parts[0], axis=axis, kind="stable")
@@ -39,7 +39,9 @@ def integer_keys(b: Any, x: Any, canonical: bool = True) -> list[Any]:
     kind = dtypes.kind(x.type.dtype)
     if kind == "c":
         part = x.type.with_dtype(dtypes.to_real(x.type.dtype))
-        return [key for name in ("real", "imag") for key in integer_keys(b, b.op(f"stablehlo.{name}", [x], part))]
+        return [key for name in ("real", "imag") for key in integer_keys(b,
+                                                                         b.op(f"stablehlo.{name}", [x],
+                                                                              part))]
     if kind != "f":
         return [x]
     if canonical:
@@ -72,7 +74,8 @@ def gathered(b: Any, x: Any, index: Any, axis: int) -> Any:
     ndim = x.type.ndim
     others = [i for i in range(ndim) if i != axis]
     numbers = (f"collapsed_slice_dims = [{axis}], operand_batching_dims = {others}, "
-               f"start_indices_batching_dims = {others}, start_index_map = [{axis}], index_vector_dim = {ndim}")
+               f"start_indices_batching_dims = {others}, start_index_map = [{axis}], "
+               f"index_vector_dim = {ndim}")
     index = b.reshape(index, (*index.type.shape, 1))
     return b.op("stablehlo.gather", [x, index], x.type.with_shape(index.type.shape[:-1]),
                 f"dimension_numbers = #stablehlo.gather<{numbers}>, slice_sizes = {b.ints([1] * ndim)}, "
@@ -94,7 +97,8 @@ class Sort(Primitive):
     Always stable. NaN comes last, -0.0 equals 0.0, complex numbers are in lexicographic order.
     """
 
-    def type(self, *types: ArrayType, axis: int, stable: bool = True, keys: int = 1) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, *types: ArrayType, axis: int, stable: bool = True,
+             keys: int = 1) -> list[ArrayType]:  # type: ignore[override]
         if not types:
             raise errors.type_error("got no operand, at least one is required", fix="pass an array")
         check_kind(types, ANY)
@@ -102,14 +106,16 @@ class Sort(Primitive):
             raise errors.type_error(f"operands must have one shape, got {', '.join(map(str, types))}",
                                     fix="broadcast them to one shape")
         if not 1 <= keys <= len(types):
-            raise errors.value_error(f"num_keys is {keys}, from 1 to the number of operands, {len(types)}, is required",
+            raise errors.value_error(f"num_keys is {keys}, 1 to the number of operands, {len(types)}, is "
+                                     "required",
                                      fix="num_keys counts the operands that decide the order")
         if not 0 <= axis < types[0].ndim:
             raise errors.value_error(f"axis {axis} is not an axis of the operand {types[0]}",
                                      fix="check the rank of the operand and the axis")
         return list(types)
 
-    def numpy(self, *xs: np.ndarray, axis: int, stable: bool = True, keys: int = 1) -> Outputs:  # type: ignore[override]
+    def numpy(self, *xs: np.ndarray, axis: int, stable: bool = True,
+              keys: int = 1) -> Outputs:  # type: ignore[override]
         if len(xs) == 1 and xs[0].dtype.kind in "biuf":
             x = xs[0]
             # NumPy's fast sort is not stable, which shows only where zeros have signs.
@@ -131,7 +137,8 @@ class Sort(Primitive):
         order = sorted_values(b, [*parts, position], len(parts), axis)[-1]
         return [gathered(b, x, order, axis) for x in xs]
 
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, axis: int, stable: bool = True, keys: int = 1
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, axis: int, stable: bool = True,
+            keys: int = 1
             ) -> tuple[Outputs, Outputs]:
         shape = type_of(primals[0]).shape
         position = iota(shape=shape, dtype=dtypes.int32, axis=axis)
@@ -139,7 +146,8 @@ class Sort(Primitive):
         return outputs, [Zero(type_of(x).tangent()) if isinstance(t, Zero) else take_along(t, order, axis)
                          for x, t in zip(outputs, tangents, strict=True)]
 
-    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, axis: int, stable: bool = True,
+    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, axis: int,
+              stable: bool = True,
               keys: int = 1) -> tuple[Outputs, list[bool]]:
         whole = [x if flag else broadcast(x, size) for x, flag in zip(args, batched, strict=True)]
         return bind(self, whole, dict(axis=axis + 1, stable=stable, keys=keys)), [True] * len(args)
@@ -151,29 +159,35 @@ class Sort(Primitive):
         special = np.float32([3, np.nan, -0.0, 0.0, -np.inf, 1, 0.0, -0.0, np.inf, -np.nan, -2])
         for dtype in (np.float32, np.float16, dtypes.bfloat16):
             yield Example(special.astype(dtype), axis=0, stable=True, keys=1, order=0)
-            yield Example(special.astype(dtype), np.arange(11, dtype=np.int32), axis=0, stable=True, keys=1, order=0)
+            yield Example(special.astype(dtype), np.arange(11, dtype=np.int32), axis=0, stable=True, keys=1,
+                          order=0)
         yield Example(draw(5), axis=0, stable=True, keys=1)
         yield Example(draw(3, 4), axis=1, stable=True, keys=1)
         yield Example(draw(3, 4), draw(3, 4), axis=0, stable=False, keys=1)
-        yield Example(rng.integers(0, 2, (3, 6)).astype(np.float32), rng.integers(0, 2, (3, 6)).astype(np.int8),
+        yield Example(rng.integers(0, 2, (3, 6)).astype(np.float32),
+                      rng.integers(0, 2, (3, 6)).astype(np.int8),
                       draw(3, 6), axis=1, stable=True, keys=2, fixed=(0,))
         for dtype in (np.int32, np.uint8, np.bool_):
-            yield Example(rng.integers(0, 2 if dtype is np.bool_ else 99, (2, 7)).astype(dtype), axis=1, stable=True, keys=1)
-            yield Example(rng.integers(0, 2, (7, 2)).astype(dtype), np.arange(14, dtype=np.int32).reshape(7, 2), axis=0,
+            yield Example(rng.integers(0, 2 if dtype is np.bool_ else 99, (2, 7)).astype(dtype), axis=1,
                           stable=True, keys=1)
-        special = np.array([1 + 2j, complex(1, np.nan), 2, complex(np.nan, 1), complex(np.nan, 0), complex(1, -0.0), 1,
+            yield Example(rng.integers(0, 2, (7, 2)).astype(dtype),
+                          np.arange(14, dtype=np.int32).reshape(7, 2), axis=0,
+                          stable=True, keys=1)
+        special = np.array([1 + 2j, complex(1, np.nan), 2, complex(np.nan, 1), complex(np.nan, 0),
+                            complex(1, -0.0), 1,
                             complex(-0.0, 2), 1j], np.complex64)
         yield Example(special, axis=0, stable=True, keys=1, order=0)
         yield Example(draw(4) + np.complex64(1j), axis=0, stable=True, keys=1, order=1)
         yield Example(np.zeros((0, 2), np.float32), axis=0, stable=True, keys=1, order=0)
-        yield Example(np.zeros((2, 0), np.float32), np.zeros((2, 0), np.int32), axis=0, stable=True, keys=1, order=0)
+        yield Example(np.zeros((2, 0), np.float32), np.zeros((2, 0), np.int32), axis=0, stable=True, keys=1,
+                      order=0)
 
     def oracle(self, jax: Any, *xs: Any, axis: int, stable: bool = True, keys: int = 1) -> Any:
         return jax.lax.sort(xs, dimension=axis, is_stable=stable, num_keys=keys)
 
 
 class TopK(Primitive):
-    """The `k` largest elements along `axis` in falling order, and their positions; the first among equal ones.
+    """The `k` largest elements along `axis`, largest first, and their positions; of equal ones the first.
 
     NaN is largest, and 0.0 is larger than -0.0.
     """
@@ -185,10 +199,10 @@ class TopK(Primitive):
                                      fix="check the rank of the operand and the axis")
         if not 0 <= k <= x.shape[axis]:
             raise errors.value_error(
-                f"k is {k}, the operand {x} has size {x.shape[axis]} along axis {axis}; 0 <= k <= {x.shape[axis]} is "
-                "required", fix="lower k, for example min(k, x.shape[axis])")
+                f"k is {k}, the operand {x} has size {x.shape[axis]} along axis {axis}; 0 to "
+                f"{x.shape[axis]} is required", fix="lower k, for example min(k, x.shape[axis])")
         shape = tuple([k if i == axis else n for i, n in enumerate(x.shape)])
-        return [x.with_shape(shape), ArrayType(shape, dtypes.int32)]
+        return [x.with_shape(shape), ArrayType(shape, dtypes.int32, x.weak)]
 
     def numpy(self, x: np.ndarray, *, k: int, axis: int) -> Outputs:  # type: ignore[override]
         if dtypes.is_float(x.dtype):
@@ -215,9 +229,11 @@ class TopK(Primitive):
         back = [perm.index(i) for i in range(last + 1)]
         return [b.transpose(y, back) for y in results]
 
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, k: int, axis: int) -> tuple[Outputs, Outputs]:
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, k: int, axis: int) -> tuple[Outputs,
+                                                                                                  Outputs]:
         values, positions = bind(self, primals, dict(k=k, axis=axis))
-        return [values, positions], [take_along(tangents[0], positions, axis), Zero(type_of(positions).tangent())]
+        return [values, positions], [take_along(tangents[0], positions, axis),
+                                     Zero(type_of(positions).tangent())]
 
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, k: int, axis: int
               ) -> tuple[Outputs, list[bool]]:

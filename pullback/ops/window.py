@@ -31,17 +31,19 @@ def check_window(x: ArrayType, **params: Any) -> None:
     for name, values in params.items():
         public = names.get(name, name)
         if len(values) != x.ndim:
-            raise errors.type_error(f"{public} {tuple(values)} has {len(values)} entries, the operand {x} has {x.ndim} "
-                                    "axes", fix="give one entry per axis, 1 for the axes that are not reduced")
+            raise errors.type_error(f"{public} {tuple(values)} has {len(values)} entries, the operand {x} "
+                                    f"has {x.ndim} axes",
+                                    fix="give one entry per axis, 1 for the axes that are not reduced")
         if name != "padding" and any([v < 1 for v in values]):
             raise errors.type_error(f"{public} {tuple(values)} must be positive", fix="use 1 for none")
     for axis, (low, high) in enumerate(params["padding"]):
         if dilated(x.shape[axis], params["base_dilation"][axis]) + low + high < 0:
-            raise errors.value_error(f"padding {(low, high)} takes more from axis {axis} of {x} than there is",
+            raise errors.value_error(f"padding ({low}, {high}) takes more than there is from axis {axis} of {x}",
                                      fix="pad less negatively")
 
 
-def window_attributes(b: Any, window: Ints, strides: Ints, padding: Pads, base_dilation: Ints, window_dilation: Ints
+def window_attributes(b: Any, window: Ints, strides: Ints, padding: Pads, base_dilation: Ints,
+                      window_dilation: Ints
                       ) -> str:
     return (f"window_dimensions = {b.ints(window)}, window_strides = {b.ints(strides)}, base_dilations = "
             f"{b.ints(base_dilation)}, window_dilations = {b.ints(window_dilation)}, "
@@ -65,7 +67,8 @@ class ReduceWindow(Primitive):
         check_window(x, **params)
         return [x.with_shape(window_shape(x.shape, **params))]
 
-    def numpy(self, x: np.ndarray, *, window: Ints, strides: Ints, padding: Pads, base_dilation: Ints,  # type: ignore[override]
+    def numpy(self, x: np.ndarray, *, window: Ints, strides: Ints, padding: Pads, base_dilation: Ints,
+              # type: ignore[override]
               window_dilation: Ints) -> Outputs:
         n, held = x.ndim, wide(x)
         fill = held.dtype.type(self.identity(x.dtype))
@@ -86,7 +89,8 @@ class ReduceWindow(Primitive):
             return [b.full(self.identity(out.dtype), out)]
         scalar = ArrayType((), held)
         region = b.region([scalar, scalar], lambda b, x, y: [self.combine(b, x, y)])
-        results = b.multi("stablehlo.reduce_window", [b.convert(x, held), b.full(self.identity(out.dtype), scalar)],
+        results = b.multi("stablehlo.reduce_window", [b.convert(x, held),
+                                                      b.full(self.identity(out.dtype), scalar)],
                           [out.with_dtype(held)], window_attributes(b, **params), [region])
         return [b.convert(results[0], out.dtype)]
 
@@ -98,14 +102,17 @@ class ReduceWindow(Primitive):
         linear = (0,) if self.name == "reduce_window_sum" else ()
 
         def example(shape: Ints, window: Ints, strides: Ints | None = None, padding: Pads | None = None,
-                    base_dilation: Ints | None = None, window_dilation: Ints | None = None, dtype: Any = np.float32,
+                    base_dilation: Ints | None = None, window_dilation: Ints | None = None,
+                    dtype: Any = np.float32,
                     **more: Any) -> Example:
             ones = (1,) * len(shape)
             # A permutation, so that there are no ties.
             x = rng.permutation(int(np.prod(shape))).reshape(shape)
             x = x % 2 == 0 if dtype is np.bool_ else (x - 3).astype(dtype)
-            return Example(x, window=window, strides=strides or ones, padding=padding or ((0, 0),) * len(shape),
-                           base_dilation=base_dilation or ones, window_dilation=window_dilation or ones, **more)
+            return Example(x, window=window, strides=strides or ones, padding=padding
+                           or ((0, 0),) * len(shape),
+                           base_dilation=base_dilation or ones, window_dilation=window_dilation or ones,
+                           **more)
 
         yield example((7,), (3,), linear=linear)
         yield example((4, 6), (2, 3), (2, 1), linear=linear)
@@ -128,7 +135,8 @@ class ReduceWindow(Primitive):
                window_dilation: Ints) -> Any:
         operation = {"sum": jax.lax.add, "max": jax.lax.max, "min": jax.lax.min}[self.name.rpartition("_")[2]]
         init = np.asarray(self.identity(x.dtype), x.dtype)
-        return jax.lax.reduce_window(x, init, operation, window, strides, padding, base_dilation, window_dilation)
+        return jax.lax.reduce_window(x, init, operation, window, strides, padding, base_dilation,
+                                     window_dilation)
 
 
 def batched_window(params: dict[str, Any]) -> dict[str, Any]:
@@ -140,12 +148,14 @@ class ReduceWindowSum(ReduceWindow):
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Outputs, Outputs]:
         return [self(*primals, **params)], [self(*tangents, **params)]
 
-    def transpose(self, cts: Sequence[Any], x: Any, *, window: Ints, strides: Ints, padding: Pads,  # type: ignore[override]
+    def transpose(self, cts: Sequence[Any], x: Any, *, window: Ints, strides: Ints, padding: Pads,
+                  # type: ignore[override]
                   base_dilation: Ints, window_dilation: Ints) -> list[Any]:
-        # Element i of the operand is in the windows that, seen from the cotangents spread by the strides, form a
-        # window again.
+        # Element i of the operand is in the windows that, seen from the cotangents spread by the strides,
+        # form a window again.
         pads = []
-        for n, m, w, s, (low, _), base, d in zip(x.type.shape, type_of(cts[0]).shape, window, strides, padding,
+        for n, m, w, s, (low, _), base, d in zip(x.type.shape, type_of(cts[0]).shape, window, strides,
+                                                 padding,
                                                  base_dilation, window_dilation):
             span = dilated(w, d)
             before = span - 1 - low
@@ -157,7 +167,8 @@ class ReduceWindowSum(ReduceWindow):
 class ReduceWindowExtreme(ReduceWindow):
     """Max or min of windows; the tangent is that of the first extreme element of the window."""
 
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, window: Ints, strides: Ints, padding: Pads,  # type: ignore[override]
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, window: Ints, strides: Ints,
+            padding: Pads,  # type: ignore[override]
             base_dilation: Ints, window_dilation: Ints) -> tuple[Outputs, Outputs]:
         params = dict(window=window, strides=strides, padding=padding, base_dilation=base_dilation,
                       window_dilation=window_dilation)
@@ -173,14 +184,14 @@ class ReduceWindowExtreme(ReduceWindow):
             x_dot = move.pad(x_dot, t.dtype.type(0), config=config)
 
         def first(x: Any, x_dot: Any, axis: int, offset: int, count: int, stride: int) -> tuple[Any, Any]:
-            """Of the elements at i * stride and `offset` behind it, for `count` places i, the extreme and its tangent."""
+            """Of the elements at i * stride and at `offset` behind it, the extreme and its tangent."""
             x_near, x_far = _pick(x, axis, 0, count, stride), _pick(x, axis, offset, count, stride)
             near = integer.or_(before(x_near, x_far), elementwise.ne(x_near, x_near))
             return elementwise.select_n(near, x_far, x_near), elementwise.select_n(
                 near, _pick(x_dot, axis, offset, count, stride), _pick(x_dot, axis, 0, count, stride))
 
-        # Axis by axis, the last first; along each, windows of double length from two windows, so that no position has
-        # to be found and nothing be scattered.
+        # Axis by axis, the last first; along each, windows of double length from two windows, so that no
+        # position has to be found and nothing be scattered.
         for axis in reversed(range(t.ndim)):
             size, step = type_of(out).shape[axis], window_dilation[axis]
             width = 1
@@ -205,9 +216,12 @@ def _pick(x: Any, axis: int, start: int, count: int, stride: int) -> Any:
     return move.slice(x, start=tuple(starts), limit=tuple(limits), strides=tuple(strides))
 
 
-reduce_window_sum = ReduceWindowSum("reduce_window_sum", np.add, lambda dtype: 0, lambda b, x, y: b.add(x, y), NUMBER,
+reduce_window_sum = ReduceWindowSum("reduce_window_sum", np.add, lambda dtype: 0, lambda b, x, y: b.add(x, y),
+                                    NUMBER,
                                     "The sum of each window.")
 reduce_window_max = ReduceWindowExtreme("reduce_window_max", np.maximum, lowest,
-                                        lambda b, x, y: extreme(b, "GT", x, y), ANY, "The largest element of each window.")
+                                        lambda b, x, y: extreme(b, "GT", x, y), ANY,
+                                        "The largest element of each window.")
 reduce_window_min = ReduceWindowExtreme("reduce_window_min", np.minimum, highest,
-                                        lambda b, x, y: extreme(b, "LT", x, y), ANY, "The smallest element of each window.")
+                                        lambda b, x, y: extreme(b, "LT", x, y), ANY,
+                                        "The smallest element of each window.")

@@ -71,15 +71,9 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
         raise errors.value_error(f"shape {shape} does not end in {rest}, the other axes of the logits",
                                  fix="broadcast the logits first")
     scores = lax.add(gumbels(key, t.shape, t.dtype, mode), logits)
-    best = _largest(scores, draws, axis)
+    best = lax.top_k(scores, draws, axis=axis)[1]
     perm = (axis, *(i for i in range(t.ndim) if i != axis))
     return placed(lax.reshape(lax.transpose(best, perm), shape), out_sharding)
-
-
-def _largest(x: Any, k: int, axis: int) -> Any:
-    """The places of the k largest elements along an axis, largest first."""
-    places = lax.top_k(x, k, axis=axis)[1]
-    return lax.convert_element_type(places, dtypes.canonicalize(np.int64))
 
 
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *,
@@ -213,7 +207,8 @@ def _chosen(key: Array, size: int, shape: tuple[int, ...], replace: bool, p: Any
     p = lax.convert_element_type(p, dtypes.to_inexact(t.dtype))
     if not replace:
         scores = lax.add(gumbels(key, (size,), p.dtype, mode), lax.log(p))
-        return lax.reshape(_largest(scores, draws, 0), shape)
+        best = lax.convert_element_type(lax.top_k(scores, draws, axis=0)[1], dtypes.canonicalize(np.int64))
+        return lax.reshape(best, shape)
     total = lax.cumsum(p)
     end = lax.index_in_dim(total, size - 1, 0, keepdims=False)
     points = lax.mul(lax.sub(p.dtype.type(1), unit(key, shape, p.dtype)), end)

@@ -19,7 +19,8 @@ def f32(*shape, seed=0):
 def distinct(*shape, seed=0):
     """Floats of which no two are equal, so that an extreme has a derivative."""
     size = int(np.prod(shape))
-    return (np.random.default_rng(seed).permutation(size).reshape(shape) - size / 2 + 0.25).astype(np.float32) / 4
+    places = np.random.default_rng(seed).permutation(size).reshape(shape)
+    return (places - size / 2 + 0.25).astype(np.float32) / 4
 
 
 def numbers(x):
@@ -41,7 +42,8 @@ def close(ours, theirs, rtol=None):
         if y.dtype != dtypes.float0:
             assert x.weak_type == y.weak_type, f"weak type: {x.weak_type} against {y.weak_type}"
         a, b = numbers(x), numbers(y)
-        tolerance = rtol or {"e": 1e-2, "V": 2e-2}.get(np.dtype(y.dtype).kind if np.dtype(y.dtype).kind == "V" else
+        tolerance = rtol or {"e": 1e-2, "V": 2e-2}.get(np.dtype(y.dtype).kind
+                                                       if np.dtype(y.dtype).kind == "V" else
                                                       np.dtype(y.dtype).char, 2e-5)
         if a.dtype.kind in "biu":
             np.testing.assert_array_equal(a, b)
@@ -70,7 +72,7 @@ def same(function, *args, rtol=None, compiled=True):
 
 
 def same_gradient(function, *args, rtol=None, order=1):
-    """The vjp of `function(lax, *arrays)` with random cotangents is the same on both; order 2: also its own vjp."""
+    """The vjp of `function(lax, *arrays)` is the same on both; order 2: also the vjp of that."""
     rng = np.random.default_rng(1)
     outputs = jax.tree.leaves(function(jax.lax, *given(args, jax.numpy.asarray)))
     cts = [np.asarray(rng.normal(size=y.shape), np.float32).astype(y.dtype) for y in outputs]

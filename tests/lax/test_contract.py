@@ -51,7 +51,8 @@ def test_batches(xs, ys, dims, axes):
         np.testing.assert_allclose(out[i], np.asarray(one), rtol=1e-5, atol=1e-5)
 
 
-ALL = [np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.float16, dtypes.bfloat16, np.float32,
+ALL = [np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.float16, dtypes.bfloat16,
+       np.float32,
        np.complex64]
 
 
@@ -64,16 +65,19 @@ def draw(dtype, *shape, seed=0):
     return (x + 1j * rng.normal(size=shape) if kind == "c" else x).astype(dtype)
 
 
-@pytest.mark.parametrize("one, two", itertools.product(ALL, ALL), ids=lambda d: np.dtype(d).name)
+@pytest.mark.parametrize("one, two", list(itertools.product(ALL, ALL)), ids=lambda d: np.dtype(d).name)
 def test_dtypes(one, two):
-    same(lambda lax, x, y: lax.dot_general(x, y, MATRIX), draw(one, 3, 20), draw(two, 20, 2, seed=1), compiled=one is two)
+    same(lambda lax, x, y: lax.dot_general(x, y, MATRIX), draw(one, 3, 20), draw(two, 20, 2, seed=1),
+         compiled=one is two)
 
 
-@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.float16, dtypes.bfloat16, np.float32], ids=lambda d: np.dtype(d).name)
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.float16, dtypes.bfloat16, np.float32],
+                         ids=lambda d: np.dtype(d).name)
 @pytest.mark.parametrize("preferred", [np.int32, np.uint32, np.float32, dtypes.bfloat16, np.complex64],
                          ids=lambda d: np.dtype(d).name)
 def test_preferred_element_type(dtype, preferred):
-    same(lambda lax, x, y: lax.dot_general(x, y, MATRIX, preferred_element_type=preferred), draw(dtype, 3, 20),
+    same(lambda lax, x, y: lax.dot_general(x, y, MATRIX, preferred_element_type=preferred),
+         draw(dtype, 3, 20),
          draw(dtype, 20, 2, seed=1))
 
 
@@ -99,7 +103,8 @@ def test_weak_types():
     same(lambda lax, x: lax.dot_general(2.0, x, (((), ()), ((), ()))), f32(3).astype(dtypes.bfloat16))
 
 
-@pytest.mark.parametrize("precision", [None, "default", "high", "highest", "float32", "bfloat16", "tensorfloat32",
+@pytest.mark.parametrize("precision", [None, "default", "high", "highest", "float32", "bfloat16",
+                                       "tensorfloat32",
                                        ("high", "highest"), "F32_F32_F32", "DEFAULT"], ids=str)
 def test_precision(precision):
     same(lambda lax, x, y: lax.dot_general(x, y, MATRIX, precision), f32(3, 4), f32(4, 2))
@@ -107,7 +112,8 @@ def test_precision(precision):
 
 
 def test_precision_objects():
-    for precision in (lax.Precision.HIGHEST, (lax.Precision.HIGH, lax.Precision.DEFAULT), lax.DotAlgorithmPreset.F32_F32_F32,
+    for precision in (lax.Precision.HIGHEST, (lax.Precision.HIGH, lax.Precision.DEFAULT),
+                      lax.DotAlgorithmPreset.F32_F32_F32,
                       lax.DotAlgorithm(np.float32, np.float32, np.float32)):
         out = lax.dot(value(f32(3, 4)), value(f32(4, 2)), precision=precision)
         np.testing.assert_allclose(np.asarray(out), f32(3, 4) @ f32(4, 2), rtol=1e-5, atol=1e-6)
@@ -115,7 +121,8 @@ def test_precision_objects():
     assert str(lax.Precision.HIGH) == "HIGH" and repr(lax.Precision.HIGH) == "Precision.HIGH"
 
 
-@pytest.mark.parametrize("name, bits", [("BF16_BF16_F32", 8), ("TF32_TF32_F32", 11), ("F16_F16_F32", 11), ("F32_F32_F32", 24)])
+@pytest.mark.parametrize("name, bits", [("BF16_BF16_F32", 8), ("TF32_TF32_F32", 11), ("F16_F16_F32", 11),
+                                        ("F32_F32_F32", 24)])
 def test_algorithms_round_the_operands(name, bits):
     """1 + 2 ** -k keeps its small part only in a format of more than k bits."""
     for k in (6, 9, 15):
@@ -151,11 +158,14 @@ x, y = value(f32(3, 4)), value(f32(5, 2))
 
 @pytest.mark.parametrize("call, error, message", [
     (lambda: lax.dot_general(x, y, MATRIX), TypeError,
-     r"dot_general: contracted sizes differ: lhs f32\[3,4\] axis 1 has size 4, rhs f32\[5,2\] axis 0 has size 5"),
-    (lambda: lax.dot_general(x, y, (((2,), (0,)), ((), ()))), TypeError, r"2 is not an axis of lhs f32\[3,4\]"),
+     r"dot_general: contracted sizes differ: lhs f32\[3,4\] axis 1 has size 4, "
+     r"rhs f32\[5,2\] axis 0 has size 5"),
+    (lambda: lax.dot_general(x, y, (((2,), (0,)), ((), ()))), TypeError,
+     r"2 is not an axis of lhs f32\[3,4\]"),
     (lambda: lax.dot_general(x, y, (((-1,), (0,)), ((), ()))), TypeError, "write 1 for -1"),
     (lambda: lax.dot_general(x, x, (((1, 1), (1, 1)), ((), ()))), TypeError, "name one axis twice"),
-    (lambda: lax.dot_general(x, x, (((1,), (1,)), ((1,), (1,)))), TypeError, "axis 1 of lhs is both contracted and a batch"),
+    (lambda: lax.dot_general(x, x, (((1,), (1,)), ((1,), (1,)))), TypeError,
+     "axis 1 of lhs is both contracted and a batch"),
     (lambda: lax.dot_general(x, x, (((1,), ()), ((), ()))), TypeError, "contracted axes come in pairs"),
     (lambda: lax.dot_general(x, y, (((), ()), ((0,), (0,)))), TypeError, "batch sizes differ"),
     (lambda: lax.dot_general(x, y, ((1,), (0,))), TypeError, "dimension_numbers are"),
@@ -166,7 +176,8 @@ x, y = value(f32(3, 4)), value(f32(5, 2))
     (lambda: lax.dot(x, y), ValueError, r"dot: contracted sizes differ: lhs f32\[3,4\] axis 1 has size 4"),
     (lambda: lax.dot(x, 2.0), ValueError, "vectors or matrices are required"),
     (lambda: lax.batch_matmul(x, value(f32(2, 4, 1))), ValueError, "operands of equal rank"),
-    (lambda: lax.dot(value(np.ones((2, 2), np.int32)), value(np.ones((2, 2), np.int32)), preferred_element_type=np.int8),
+    (lambda: lax.dot(value(np.ones((2, 2), np.int32)), value(np.ones((2, 2), np.int32)),
+                     preferred_element_type=np.int8),
      TypeError, "preferred_element_type i8 is narrower than the dtype of the product, i32"),
 ])
 def test_wrong_calls(call, error, message):

