@@ -103,7 +103,8 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
         if len(spec) != n or len(set(spec)) != n or not set(required) <= set(spec):
             raise errors.type_error(
                 f"dimension_numbers of the {what} are {spec!r}; {n} different letters, "
-                f"{required[0]} and {required[1]} among them, are required", fix="write ('NHWC', 'HWIO', 'NHWC') for two spatial axes")
+                f"{required[0]} and {required[1]} among them, are required",
+                fix="write ('NHWC', 'HWIO', 'NHWC') for two spatial axes")
     spaces = [set(spec) - set(letters) for spec, letters in zip(dimension_numbers, ("NC", "OI", "NC"))]
     if spaces[0] != spaces[1] or spaces[0] != spaces[2]:
         raise errors.type_error(f"dimension_numbers {tuple(dimension_numbers)} name different spatial axes",

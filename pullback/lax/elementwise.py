@@ -630,7 +630,7 @@ def stop_gradient(x: Any) -> Any:
       x: an array, or a pytree of arrays; those that have no derivative (integers, keys) pass.
 
     Example:
-      >>> jax.grad(lambda x: x * lax.stop_gradient(x))(3.0)
+      >>> pullback.grad(lambda x: x * lax.stop_gradient(x))(3.0)
       Array(3., dtype=float32, weak_type=True)
     """
     return tree.map(_stopped, x)

@@ -364,7 +364,7 @@ def scatter_apply(operand: ArrayLike, scatter_indices: ArrayLike, func: Callable
     t = type_of(x)
     if unique_indices:
         old = scatters.read(x, places, ArrayType(shape, t.dtype), dims, index.CLIP, **hints)
-        return scatters.scatter(x, places, _same_type(func, old), dims=dims, mode=how, **hints)
+        return scatters.scatter(x, places, applied(func, old), dims=dims, mode=how, **hints)
     ones = move.broadcast_in_dim(np.int32(1), shape=shape, dims=())
     counts = scatters.scatter_add(zeros_like(ArrayType(t.shape, dtypes.int32)), places, ones, dims=dims,
                                   mode=how,
@@ -382,7 +382,7 @@ def repeated(function: Callable[[Array], Array], x: Array, counts: Array) -> Arr
     known = concrete(counts)
     if known is not None:
         for n in range(int(known.numpy().max(initial=0))):
-            x = _applied(function, x, counts, n)
+            x = _applied_where(function, x, counts, n)
         return x
 
     def more(state: tuple[Any, ...]) -> Array:
@@ -390,19 +390,20 @@ def repeated(function: Callable[[Array], Array], x: Array, counts: Array) -> Arr
 
     def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
         x, counts, n, most = state
-        return _applied(function, x, counts, n), counts, TABLE["add"](n, np.int32(1)), most
+        return _applied_where(function, x, counts, n), counts, TABLE["add"](n, np.int32(1)), most
 
     most = TABLE["reduce_max"](counts,
                                axes=tuple(range(counts.type.ndim))) if counts.type.size else np.int32(0)
     return while_loop(more, step, (x, counts, np.int32(0), most))[0]
 
 
-def _applied(function: Callable[[Array], Array], x: Array, counts: Array, n: Any) -> Array:
+def _applied_where(function: Callable[[Array], Array], x: Array, counts: Array, n: Any) -> Array:
     return TABLE["select_n"](TABLE["gt"](counts, np.int32(n) if type(n) is int else n), x,
-                             _same_type(function, x))
+                             applied(function, x))
 
 
-def _same_type(function: Callable[[Array], Array], x: Array) -> Array:
+def applied(function: Callable[[Array], Array], x: Array) -> Array:
+    """function(x), of the type of `x`; an error if it is of another."""
     out = value(function(x))
     given, required = type_of(out), type_of(x)
     if given.shape != required.shape or given.dtype != required.dtype:

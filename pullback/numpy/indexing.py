@@ -21,7 +21,7 @@ from pullback.core.trace import base, current, running, type_of
 from pullback.core.types import ArrayType
 from pullback.core.values import value
 from pullback.core.vector import zeros_like
-from pullback.lax.index import repeated
+from pullback.lax.index import applied, repeated
 from pullback.lax.operand import retype
 from pullback.numpy.positions import NEW, Known, Many, Plan, Slice, Traced, indices, parse, traced_mask
 from pullback.numpy.promotion import as_array, broadcast_to
@@ -461,7 +461,7 @@ class AtIndex:
         plan = parse(x.type, self.index)
         if plan.distinct or options.get("unique_indices"):
             options.pop("mode", None)
-            return self._update("set", func(self.get(mode=CLIP, **options)), mode=mode, **options)
+            return self._update("set", applied(func, self.get(mode=CLIP, **options)), mode=mode, **options)
         unknown = any([isinstance(item, (Traced, Many)) and isinstance(item.at, Array)
                        for item in plan.items])
         # How often each element is meant is best known now, also while a program is traced.

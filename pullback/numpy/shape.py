@@ -419,24 +419,28 @@ def roll(a: ArrayLike, shift: Any, axis: int | Sequence[int] | None = None) -> A
     if axis is None:
         if x.type.ndim == 0:
             return x  # type: ignore[no-any-return]
-        return _reshaped(roll(_reshaped(x, (x.type.size,)), shift, 0), x.type.shape)  # type: ignore[no-any-return]
+        flat = _reshaped(x, (x.type.size,))
+        moved = roll(flat, shift, 0)
+        return x if moved is flat else _reshaped(moved, x.type.shape)  # type: ignore[no-any-return]
     axes = [one_axis(i, x.type.ndim) for i in as_shape(axis, "axis")]
     shifts = list(shift) if isinstance(shift, (list, tuple)) else shift
     if isinstance(shifts, list) and not all([is_known(s) or not isinstance(s, Array) for s in shifts]):
-        moved: list[Any] = [array(s) for s in shifts]
+        amounts: list[Any] = [array(s) for s in shifts]
     elif isinstance(shifts, Array) and not is_known(shifts):
-        moved = [_reshaped(part(shifts, 0, i, i + 1), ()) for i in range(shifts.type.size)] if shifts.type.ndim else \
-            [shifts]
+        amounts = [_reshaped(part(shifts, 0, i, i + 1), ()) for i in range(shifts.type.size)] \
+            if shifts.type.ndim else [shifts]
     else:
         numbers = np.asarray([known(s, "shift", "") for s in shifts] if isinstance(shifts, list) else
                              known(shifts, "shift", ""))
-        moved = [_check_shift(n) for n in numbers.reshape(-1)]
-    if len(moved) != len(axes):
-        if 1 not in (len(moved), len(axes)):
-            raise errors.value_error(f"got {len(moved)} shifts and {len(axes)} axes, equal numbers or 1 are required",
-                                     fix="give a shift per axis")
-        moved, axes = (moved * len(axes) if len(moved) == 1 else moved), (axes * len(moved) if len(axes) == 1 else axes)
-    for amount, i in zip(moved, axes):
+        amounts = [_check_shift(n) for n in numbers.reshape(-1)]
+    if len(amounts) != len(axes):
+        if 1 not in (len(amounts), len(axes)):
+            raise errors.value_error(
+                f"got {len(amounts)} shifts and {len(axes)} axes, equal numbers or 1 are required",
+                fix="give a shift per axis")
+        count = max(len(amounts), len(axes))
+        amounts, axes = amounts * (count // len(amounts)), axes * (count // len(axes))
+    for amount, i in zip(amounts, axes):
         x = _rolled(x, amount, i)
     return x  # type: ignore[no-any-return]
 

@@ -162,7 +162,7 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *,
 
     Args:
       a: any[...]
-      ind: int[...]: positions; negative ones count from the end.
+      ind: int[...]: positions; negative ones count from the end if mode is None.
       v: the values, repeated as often as needed.
       mode: for positions outside: 'clip' (or None) takes the nearest element, 'wrap' counts around.
       inplace: must be False: arrays are immutable, the copy is the result.
@@ -188,7 +188,7 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *,
         values = move.reshape(spread, shape=(times * values.type.size,))
     values = move.slice(values, start=(0,), limit=(count,), strides=(1,))
     flat = move.reshape(x, shape=(size,))
-    return move.reshape(AtIndex(flat, places).set(values, mode="clip"), shape=x.type.shape)
+    return move.reshape(AtIndex(flat, places).set(values, mode="clip", wrap_negative_indices=mode is None), shape=x.type.shape)
 
 
 def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: int | None,

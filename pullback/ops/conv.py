@@ -345,7 +345,7 @@ def check_conv(x: ArrayType, w: ArrayType, strides: Ints, padding: Pads, lhs_dil
     o, i = (w.shape[j] for j in dims.rhs_spec[:2])
     if features < 1 or batches < 1 or features > 1 and batches > 1:
         raise errors.value_error(f"feature_group_count is {features} and batch_group_count {batches}; "
-                                 "positive counts are required, and one of them 1", fix="use one kind of groups")
+                                 "positive counts are required, one of them 1", fix="use one kind of groups")
     if c % features or c // features != i:
         lhs, rhs = "".join(_letters(dims.lhs_spec, "NC")), "".join(_letters(dims.rhs_spec, "OI"))
         groups = f" in {features} groups" if features > 1 else ""
@@ -360,8 +360,7 @@ def check_conv(x: ArrayType, w: ArrayType, strides: Ints, padding: Pads, lhs_dil
                                      fix="choose a count that divides it")
     for axis, (low, high), d in zip(dims.lhs_spec[2:], padding, lhs_dilation):
         if dilated(x.shape[axis], d) + low + high < 0:
-            raise errors.value_error(f"padding ({low}, {high}) takes more than there is from axis {axis} of lhs "
-                                     f"{x}",
+            raise errors.value_error(f"padding ({low}, {high}) takes more from axis {axis} of lhs {x} than it has",
                                      fix="pad less negatively")
     for axis in dims.rhs_spec[2:]:
         if w.shape[axis] == 0:

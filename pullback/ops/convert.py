@@ -20,6 +20,8 @@ def to_integer(x: np.ndarray, dtype: Any) -> np.ndarray:
     """Floats as integers: towards zero, to the nearest end of the range beyond it, and NaN to 0."""
     info = dtypes.iinfo(dtype)
     low, high = int(info.min), int(info.max)
+    if x.dtype.kind == "f" and x.size and x.min() > float(low - 1) and x.max() < float(high + 1):
+        return x.astype(dtype)  # nothing is NaN or out of range
     wide = np.uint64 if dtypes.kind(dtype) == "u" else np.int64
     whole = np.trunc(x.astype(np.float64))
     above, below = whole >= float(high), whole <= float(low)

@@ -561,10 +561,13 @@ class SelectN(MovesKeys):
     def numpy(self, *arrays: np.ndarray) -> Outputs:  # type: ignore[override]
         which, *cases = arrays
         result = cases[-1]
+        if len(cases) == 1:
+            return [np.broadcast_to(result, np.broadcast_shapes(which.shape, result.shape))]
+        if which.dtype == np.bool_:
+            return [np.where(which, result, cases[0])]
         for index in range(len(cases) - 2, -1, -1):
-            result = np.where(np.logical_not(which) if which.dtype == np.bool_ else which <= index,
-                              cases[index], result)
-        return [np.broadcast_to(result, np.broadcast_shapes(which.shape, *[c.shape for c in cases]))]
+            result = np.where(which <= index, cases[index], result)
+        return [result]
 
     def hlo(self, b: Any, *values: Any) -> Outputs:
         out = b.outputs[0]

@@ -305,7 +305,7 @@ def check_position(x: ArrayType, axis: int, dtype: Any) -> None:
                                  fix="check for an empty array first, or reduce another axis")
     if x.shape[axis] - 1 > int(dtypes.iinfo(dtype).max):
         raise errors.value_error(f"positions along axis {axis} of {x} do not fit into "
-                                 f"{dtypes.short_name(dtype)}", fix="pass a wider index_dtype, int32 for example")
+                                 f"{dtypes.short_name(dtype)}", fix="pass a wider index_dtype, int32 say")
 
 
 reduce_sum = ReduceSum("reduce_sum", np.add, lambda dtype: 0, lambda b, x, y: b.add(x, y), NUMBER,

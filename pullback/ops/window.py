@@ -38,7 +38,7 @@ def check_window(x: ArrayType, **params: Any) -> None:
             raise errors.type_error(f"{public} {tuple(values)} must be positive", fix="use 1 for none")
     for axis, (low, high) in enumerate(params["padding"]):
         if dilated(x.shape[axis], params["base_dilation"][axis]) + low + high < 0:
-            raise errors.value_error(f"padding ({low}, {high}) takes more than there is from axis {axis} of {x}",
+            raise errors.value_error(f"padding ({low}, {high}) takes more from axis {axis} of {x} than it has",
                                      fix="pad less negatively")
 
 

@@ -66,7 +66,7 @@ class Module:
 
     def __init__(self) -> None:
         self.functions: list[str] = []
-        self.called: dict[Program, str] = {}
+        self.called: dict[tuple[Program, bool], str] = {}
         self.callbacks: list[Any] = []
         self._names: dict[str, int] = {}
         self._count = 0
@@ -75,24 +75,25 @@ class Module:
         self._count += 1
         return f"%{self._count}"
 
-    def function(self, program: Program) -> str:
-        """The name of the private function for `program`, written at its first call."""
-        name = self.called.get(program)
+    def function(self, program: Program, nested: bool = False) -> str:
+        """The name of the private function for `program`, written at its first call in or outside of regions."""
+        name = self.called.get((program, nested))
         if name is None:
             base = "".join(c if c.isalnum() or c == "_" else "_" for c in program.name) or "f"
             number = self._names.get(base, 0)
             self._names[base] = number + 1
-            name = self.called[program] = f"{base}_{number}"
-            self.functions.append(self._text(program, name, "private", [""] * len(program.inputs)))
+            name = self.called[program, nested] = f"{base}_{number}"
+            self.functions.append(self._text(program, name, "private", [""] * len(program.inputs), nested))
         return name
 
     def main(self, program: Program, attributes: Sequence[str]) -> str:
         body = self._text(program, "main", "public", attributes)
         return "module @m {\n" + "\n".join([body, *self.functions]) + "\n}\n"
 
-    def _text(self, program: Program, name: str, visibility: str, attributes: Sequence[str]) -> str:
+    def _text(self, program: Program, name: str, visibility: str, attributes: Sequence[str],
+              nested: bool = False) -> str:
         inputs = [Value(self.fresh(), v.type.physical()) for v in program.inputs]
-        builder = Builder(self)
+        builder = Builder(self, nested)
         if "ordered" in program.effects and name != "main":
             inputs.append(Value(self.fresh(), TOKEN))
             attributes = [*attributes, ""]
@@ -110,10 +111,11 @@ class Module:
 
 
 class Builder:
-    """Writes operations; one per function body or region."""
+    """Writes operations; one per function body or region. `nested`: they run in the region of another operation."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, nested: bool = False) -> None:
         self.module = module
+        self.nested = nested
         self.lines: list[str] = []
         self.outputs: list[ArrayType] = []
         self._constants: dict[tuple[str, ArrayType], Value] = {}
@@ -158,7 +160,7 @@ class Builder:
 
     def call(self, program: Program, inputs: Sequence[Value]) -> list[Value]:
         """Calls a program as a function of its own, written once however often it is called."""
-        name = self.module.function(program)
+        name = self.module.function(program, self.nested)
         types = [t.physical() for t in program.output_types]
         ordered = "ordered" in program.effects
         if ordered:
@@ -204,7 +206,7 @@ class Builder:
 
     def region(self, arg_types: Sequence[ArrayType], body: Callable[..., Sequence[Value]]) -> str:
         """A region whose block takes `arg_types` and returns what `body(builder, *args)` gives."""
-        inner = Builder(self.module)
+        inner = Builder(self.module, nested=True)
         args = [Value(self.module.fresh(), t) for t in arg_types]
         results = body(inner, *args)
         head = f"^bb0({', '.join([f'{a.name}: {type_text(a.type)}' for a in args])}):\n" if args else ""

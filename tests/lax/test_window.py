@@ -47,7 +47,8 @@ def test_values(case, name):
 @pytest.mark.parametrize("name", ["add", "max", "min"])
 def test_gradients(case, name):
     shape, window, strides, padding, base, spread = case
-    if name != "add" and (base or spread):
+    cropped = not isinstance(padding, str) and min(map(min, padding)) < 0
+    if cropped or name != "add" and (base or spread):
         return same_gradient_by_slices(name, case)
     ones = (1,) * len(shape)
     same_gradient(pool(name, window, strides or ones, padding, base or ones, spread or ones),
@@ -60,12 +61,13 @@ def same_gradient_by_slices(name, case):
     (n,), (window,), (stride,), ((low, high),), base, spread = case
     (base,), (spread,) = base or (1,), spread or (1,)
 
+    operation = {"add": jax.numpy.sum, "max": jax.numpy.max, "min": jax.numpy.min}[name]
+
     def slices(x):
-        filled = jax.numpy.full((n - 1) * base + 1 + low + high,
-                                INIT[name]).at[low:low + (n - 1) * base + 1:base].set(x)
+        filled = jax.lax.pad(x, np.float32(INIT[name]), [(low, high, base - 1)])
         count = (filled.size - (window - 1) * spread - 1) // stride + 1
         parts = [filled[i * spread:i * spread + (count - 1) * stride + 1:stride] for i in range(window)]
-        return getattr(jax.numpy, name)(jax.numpy.stack(parts), axis=0)
+        return operation(jax.numpy.stack(parts), axis=0)
 
     x = distinct(n)
     out, pull = jax.vjp(slices, x)
