@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from pullback.api import jit
 from pullback.core import config as core_config
 from pullback.core import errors
 from pullback.core.config import (
-    check_leaks,
     debug_infs,
-    debug_key_reuse,
     debug_nans,
     default_matmul_precision,
     default_prng_impl,
@@ -24,11 +20,9 @@ from pullback.core.config import (
     threefry_partitionable,
 )
 
-__all__ = ["check_tracer_leaks", "checking_leaks", "clear_caches", "config", "debug_infs", "debug_key_reuse",
-           "debug_nans", "default_matmul_precision", "default_prng_impl", "disable_jit", "enable_checks",
-           "enable_x64", "log_compiles", "numpy_dtype_promotion", "numpy_rank_promotion", "threefry_partitionable"]
-
-check_tracer_leaks = check_leaks
+__all__ = ["clear_caches", "config", "debug_infs", "debug_nans", "default_matmul_precision", "default_prng_impl",
+           "disable_jit", "enable_x64", "log_compiles", "numpy_dtype_promotion", "numpy_rank_promotion",
+           "threefry_partitionable"]
 
 # Settings of jax that name what pullback has no choice about; they are accepted when they ask for that.
 _FIXED: dict[str, tuple[Any, ...]] = {
@@ -82,19 +76,6 @@ class Config:
 
 
 config = Config()
-
-
-@contextmanager
-def checking_leaks() -> Iterator[None]:
-    """Inside, tracers that outlive their transformation are reported."""
-    with check_leaks(True):
-        yield
-
-
-@contextmanager
-def enable_checks(value: bool = True) -> Iterator[None]:
-    """Accepted for jax's sake: pullback's checks are always on."""
-    yield
 
 
 def clear_caches() -> None:

@@ -95,8 +95,6 @@ default_matmul_precision: Setting[str | None] = Setting(
 debug_nans = Setting("debug_nans", False, "Raise FloatingPointError where a NaN is first made.")
 debug_infs = Setting("debug_infs", False, "Raise FloatingPointError where an infinity is first made.")
 disable_jit = Setting("disable_jit", False, "Run jitted functions operation by operation.", traced=True)
-check_leaks = Setting("check_tracer_leaks", False, "Report tracers that outlive their transformation.")
-debug_key_reuse = Setting("debug_key_reuse", False, "Report PRNG keys that are consumed twice.")
 log_compiles = Setting("log_compiles", False, "Log each compilation.")
 threefry_partitionable = Setting(
     "threefry_partitionable", True, "Random bits that do not depend on how arrays are laid out.", traced=True)
@@ -107,7 +105,7 @@ eager = Setting("eager", "auto", "Where eager operations run: auto, numpy or xla
 SETTINGS: dict[str, Setting[Any]] = {
     setting.name: setting for setting in (
         enable_x64, numpy_dtype_promotion, numpy_rank_promotion, default_matmul_precision, debug_nans,
-        debug_infs, disable_jit, check_leaks, debug_key_reuse, log_compiles, threefry_partitionable,
+        debug_infs, disable_jit, log_compiles, threefry_partitionable,
         default_prng_impl, eager)
 }
 _TRACED = tuple(setting for setting in SETTINGS.values() if setting.traced)

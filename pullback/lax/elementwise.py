@@ -512,8 +512,8 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
       cases: any[...]
 
     Example:
-      >>> lax.select_n(jnp.array([0, 2, 1]), *[jnp.full(3, i) for i in (10, 20, 30)])
-      Array([10, 30, 20], dtype=int32)
+      >>> lax.select_n(jnp.array([0, 1, 0]), jnp.array([1, 2, 3]), jnp.array([-1, -2, -3]))
+      Array([ 1, -2,  3], dtype=int32)
     """
     if not cases:
         raise errors.value_error("at least one case is required", fix="pass the cases after `which`")
@@ -630,8 +630,8 @@ def stop_gradient(x: Any) -> Any:
       x: an array, or a pytree of arrays; those that have no derivative (integers, keys) pass.
 
     Example:
-      >>> pullback.grad(lambda x: x * lax.stop_gradient(x))(3.0)
-      Array(3., dtype=float32, weak_type=True)
+      >>> pullback.grad(lambda x: x * lax.stop_gradient(x))(jnp.float32(3.0))
+      Array(3., dtype=float32)
     """
     return tree.map(_stopped, x)
 

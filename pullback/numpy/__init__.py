@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import sys
 from typing import Any
 
 from pullback.core import errors
+from pullback.numpy import methods as _methods
 from pullback.runtime import eager as _eager  # noqa: F401  # makes operations run at once
 
 _MODULES = ("scalars", "creation", "ranges", "windows", "elementwise", "floating", "logic", "shape", "joining", "padding", "editing",
@@ -26,6 +28,7 @@ def _collect() -> list[str]:
 
 
 __all__ = _collect()
+_methods.install(sys.modules[__name__])
 
 
 def __getattr__(name: str) -> Any:

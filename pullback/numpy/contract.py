@@ -6,7 +6,7 @@ computed (see lax.Precision), `preferred_element_type` in which dtype sums are f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,12 +107,13 @@ def without(x: Any, axes: Sequence[int]) -> Any:
 
 
 def pairwise(x: Any, x_labels: Sequence[Any], y: Any, y_labels: Sequence[Any], out: Sequence[Any],
-             precision: PrecisionLike, dtype: DTypeLike | None) -> Any:
+             precision: PrecisionLike, dtype: DTypeLike | None, dot: Callable[..., Any] | None = None) -> Any:
     """The product of two operands whose axes are labelled, summed over the labels that are not in `out`.
 
     Args:
       x_labels, y_labels: a label for each axis, each label once; a size of 1 goes with any other.
       out: labels of the axes of the result, in order.
+      dot: what to call in place of `contracted`.
     """
     # An axis of size 1 that meets a longer one is dropped: nothing is repeated.
     x_sizes, y_sizes = dict(zip(x_labels, type_of(x).shape)), dict(zip(y_labels, type_of(y).shape))
@@ -122,7 +123,7 @@ def pairwise(x: Any, x_labels: Sequence[Any], y: Any, y_labels: Sequence[Any], o
     y, y_labels = _summed(y, y_labels, y_ones, {*out, *x_labels}, dtype)
     common = [c for c in x_labels if c in y_labels]
     batch, summed = [c for c in common if c in out], [c for c in common if c not in out]
-    if not summed and type_of(x).dtype == type_of(y).dtype:
+    if not summed and dot is None and type_of(x).dtype == type_of(y).dtype:
         return multiplied(_spread(x, x_labels, out), _spread(y, y_labels, out), dtype)
     batch.sort(key=list(out).index)
     x_free, y_free = ([c for c in labels if c not in common] for labels in (x_labels, y_labels))
@@ -130,7 +131,7 @@ def pairwise(x: Any, x_labels: Sequence[Any], y: Any, y_labels: Sequence[Any], o
         x, y, x_labels, y_labels, x_free, y_free = y, x, y_labels, x_labels, y_free, x_free
     dims = tuple([tuple([tuple([labels.index(c) for c in which]) for labels in (x_labels, y_labels)])
                   for which in (summed, batch)])
-    return arranged(contracted(x, y, dims, precision, dtype), [*batch, *x_free, *y_free], out)  # type: ignore[arg-type]
+    return arranged((dot or contracted)(x, y, dims, precision, dtype), [*batch, *x_free, *y_free], out)
 
 
 def _one_sided(precision: PrecisionLike) -> bool:
@@ -195,8 +196,8 @@ def stacked(x: Any, y: Any, x_core: int, y_core: int, precision: PrecisionLike, 
     for i in range(-min(len(x_batch), len(y_batch)), 0):
         if x_batch[i] != y_batch[i] and 1 not in (x_batch[i], y_batch[i]):
             raise errors.value_error(
-                f"batch axes do not broadcast: lhs {xt} axis {len(x_batch) + i} has size {x_batch[i]}, rhs {yt} "
-                f"axis {len(y_batch) + i} has size {y_batch[i]}",
+                f"batch axes do not broadcast: lhs {xt} axis {len(x_batch) + i} has size {x_batch[i]}, "
+                f"rhs {yt} axis {len(y_batch) + i} has size {y_batch[i]}",
                 fix="give one of them a size of 1 there, or transpose")
     x_outer, y_outer = (list(range(-len(batch), 0)) for batch in (x_batch, y_batch))
     m, n = ["m"] * (x_core - 1), ["n"] * (y_core - 1)
@@ -465,7 +466,7 @@ def _paired_axes(axes: Any, x: ArrayType, y: ArrayType) -> tuple[tuple[int, ...]
                     raise errors.type_error(f"axes of {side} {given} name one axis twice",
                                             fix="name each axis once")
             return pairs
-    raise errors.type_error(f"axes is {axes!r}; an int, a pair of ints or a pair of sequences of them is required",
+    raise errors.type_error(f"axes is {axes!r}; an int, a pair of ints or a pair of sequences is required",
                             fix="axes=1 contracts the last axis of lhs with the first of rhs")
 
 
@@ -493,7 +494,7 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
     x, y = _to_end(x, one_axis(axisa, x.type.ndim)), _to_end(y, one_axis(axisb, y.type.ndim))
     for side, t in (("lhs", x.type), ("rhs", y.type)):
         if t.shape[-1] not in (2, 3):
-            raise errors.value_error(f"{side} {t} has {t.shape[-1]} components in a vector, 2 or 3 are required",
+            raise errors.value_error(f"{side} {t} has vectors of size {t.shape[-1]}, 2 or 3 is required",
                                      fix="name the axis of the components")
     xs, ys = _components(x), _components(y)
     shape = promotion.broadcast_shapes([x.type.shape[:-1], y.type.shape[:-1]])
@@ -532,7 +533,7 @@ def _strong(x: Any) -> Any:
 
 
 def diagonal_of(x: Any, first: int, second: int, offset: int = 0) -> Any:
-    """The elements of `x` at positions i on axis `first` and i + offset on axis `second`, as the last axis."""
+    """The elements of `x` at i on axis `first` and i + offset on axis `second`, as the last axis."""
     axes = [i for i in range(x.type.ndim) if i not in (first, second)]
     x = arranged(x, range(x.type.ndim), [*axes, first, second])
     *shape, rows, columns = x.type.shape

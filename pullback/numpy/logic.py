@@ -304,7 +304,7 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
       Array([0, 0, 0, 1, 2], dtype=int32)
     """
     if x is None and y is None:
-        return nonzero(operand(condition), size=size, fill_value=fill_value)
+        return as_array(operand(condition)).nonzero(size=size, fill_value=fill_value)
     if x is None or y is None:
         raise errors.type_error(f"got {'y' if x is None else 'x'} without {'x' if x is None else 'y'}, both or neither "
                                 "are required", fix="pass both: where(condition, x, y)")

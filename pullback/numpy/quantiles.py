@@ -43,8 +43,8 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: Axes = None, out: None = None, ov
       a: real[...]
       q: real or real[k], from 0 to 1; values outside are taken for 0 and 1.
       axis: an axis or several; None: all.
-      method: between two elements: 'linear' between them, 'lower', 'higher', 'midpoint', 'nearest' (ties to the even
-        place), or 'inverted_cdf', the first whose share of the distribution is at least q.
+      method: between two elements: 'linear' between them, 'lower', 'higher', 'midpoint', 'nearest' (the lower one at half
+        way), or 'inverted_cdf', the first whose share of the distribution is at least q.
       keepdims: keep the reduced axes, with size 1.
       weights: of the elements, with method 'inverted_cdf' only: of the shape of `a`, or real[n] along `axis`.
 
@@ -195,7 +195,8 @@ def _places(shares: Any, count: Any, method: str) -> tuple[Any, Any, Any]:
         high = elementwise.ceil(exact)
     way = elementwise.sub(exact, low)
     if method == "nearest":
-        low = high = elementwise.round(exact, rounding_method=elementwise.RoundingMethod.TO_NEAREST_EVEN)
+        near = elementwise.gt(way, like(way, 0.5))
+        low = high = elementwise.select_n(near, low, high)
     zero = like(shares, 0)
     # A count of 0 makes `last` negative; the position must still exist.
     clip = [elementwise.max(elementwise.min(place, last), zero) for place in (low, high)]

@@ -108,17 +108,29 @@ class Conv(Bilinear):
             return [b.full(0, out)]
         held = held_dtype(x.type.dtype, w.type.dtype, out.dtype)
         x, w = converted(b, x, held), converted(b, w, held)
-        spatial = range(len(strides))
-        lhs, rhs, end = (", ".join(_letters(spec, names)) for spec, names in zip(dims, ("bf", "oi", "bf")))
-        numbers = f"[{lhs}]x[{rhs}]->[{end}]"
-        reversal = ", ".join(["false" for _ in spatial])
+        spec = dims.out_spec
+        shape = out.shape
+        if b.nested:
+            # XLA's CPU backend finds its fast kernel for any order of axes in the main function, but only for this
+            # one inside a loop or a branch.
+            last = len(strides) + 1
+            x = b.transpose(x, (dims.lhs_spec[0], *dims.lhs_spec[2:], dims.lhs_spec[1]))
+            w = b.transpose(w, (*dims.rhs_spec[2:], dims.rhs_spec[1], dims.rhs_spec[0]))
+            shape = tuple([shape[i] for i in (spec[0], *spec[2:], spec[1])])
+            order = (0, last, *range(1, last))
+            dims = ConvDimensionNumbers(order, (last, last - 1, *range(last - 1)), order)
+        lhs, rhs, end = (", ".join(_letters(s, names)) for s, names in zip(dims, ("bf", "oi", "bf")))
+        reversal = ", ".join(["false"] * len(strides))
         result = b.op(
-            "stablehlo.convolution", [x, w], out.with_dtype(held),
+            "stablehlo.convolution", [x, w], ArrayType(shape, held),
             f"window_strides = {b.ints(strides)}, padding = {b.dense(padding or np.zeros((0, 2)))}, "
             f"lhs_dilation = {b.ints(lhs_dilation)}, rhs_dilation = {b.ints(rhs_dilation)}, "
             f"window_reversal = array<i1{': ' if reversal else ''}{reversal}>, "
-            f"dimension_numbers = #stablehlo.conv<{numbers}>, feature_group_count = {feature_groups} : i64, "
-            f"batch_group_count = {batch_groups} : i64, precision_config = {precision_config(precision)}")
+            f"dimension_numbers = #stablehlo.conv<[{lhs}]x[{rhs}]->[{end}]>, "
+            f"feature_group_count = {feature_groups} : i64, batch_group_count = {batch_groups} : i64, "
+            f"precision_config = {precision_config(precision)}")
+        if b.nested:
+            result = b.transpose(result, _inverse((spec[0], *spec[2:], spec[1])))
         return [converted(b, result, out.dtype)]
 
     def transpose(self, cts: Sequence[Any], x: Any, w: Any, **params: Any) -> list[Any]:

@@ -69,6 +69,27 @@ def sorted_values(b: Any, operands: Sequence[Any], keys: int, axis: int) -> list
                    f"dimension = {axis} : i64, is_stable = true", [b.region(scalars, before)])
 
 
+_MANY = 1 << 12  # from here on a second sort in the program is worth its compilation
+
+
+def _sorted_floats(b: Any, x: Any, key: Any, axis: int) -> Any:
+    """Floats by their integer keys alone, unless there is a -0.0, which its key does not tell from 0.0."""
+    bits = dtypes.itemsize_bits(key.type.dtype)
+    negative_zero = b.compare("EQ", b.bitcast(x, key.type), b.full(-2 ** (bits - 1), key.type))
+    truth = ArrayType((), dtypes.bool_)
+    found = b.reduce([negative_zero], [b.full(False, truth)], range(x.type.ndim), lambda b, x, y: [b.or_(x, y)])
+
+    def exact(b: Any) -> list[Any]:
+        return sorted_values(b, [key, x], 1, axis)[1:]
+
+    def fast(b: Any) -> list[Any]:
+        (i,) = sorted_values(b, [key], 1, axis)
+        negative = b.compare("LT", i, b.full(0, key.type))
+        return [b.bitcast(b.select(negative, b.xor(i, b.full(2 ** (bits - 1) - 1, key.type)), i), x.type)]
+
+    return b.multi("stablehlo.if", found, [x.type], "", [b.region([], exact), b.region([], fast)])[0]
+
+
 def gathered(b: Any, x: Any, index: Any, axis: int) -> Any:
     """The elements of `x` at positions `index` along `axis`; both have the same other axes."""
     ndim = x.type.ndim
@@ -129,6 +150,8 @@ class Sort(Primitive):
             return list(xs)
         parts = [part for x in xs[:keys] for part in integer_keys(b, x)]
         exact = len(parts) == keys and all(part is x for part, x in zip(parts, xs))
+        if len(xs) == 1 and dtypes.is_float(xs[0].type.dtype) and xs[0].type.size > _MANY:
+            return [_sorted_floats(b, xs[0], parts[0], axis)]
         if len(xs) == 1 or exact and len(xs) == 2:
             results = sorted_values(b, [*parts, *xs[keys if exact else 0:]], len(parts), axis)
             return results[-len(xs):]

@@ -50,8 +50,26 @@ def window_attributes(b: Any, window: Ints, strides: Ints, padding: Pads, base_d
             f"padding = {b.dense(padding or np.zeros((0, 2)))}")
 
 
+def window_pieces(width: int, overlapping: bool) -> list[tuple[int, int]]:
+    """Windows whose widths are powers of two that together cover `width` elements: (width, place) of each.
+
+    With `overlapping` some elements may be covered twice, which makes no difference to an extreme.
+    """
+    if overlapping and width > 1:
+        half = 1 << (width - 1).bit_length() - 1
+        return [(half, 0), (half, width - half)]
+    pieces, place = [], 0
+    for digit in range(width.bit_length()):
+        if width >> digit & 1:
+            pieces.append((1 << digit, place))
+            place += 1 << digit
+    return pieces
+
+
 class ReduceWindow(Primitive):
     """A reduction of every window of the operand; padding and holes hold the identity."""
+
+    overlapping = False  # whether an element may be reduced twice
 
     def __init__(self, name: str, ufunc: np.ufunc, identity: Callable[[Any], Any],
                  combine: Callable[[Any, Any, Any], Any], kinds: str, doc: str) -> None:
@@ -87,12 +105,53 @@ class ReduceWindow(Primitive):
         held = widened(out.dtype)
         if 0 in (x.type.size, out.size):
             return [b.full(self.identity(out.dtype), out)]
-        scalar = ArrayType((), held)
-        region = b.region([scalar, scalar], lambda b, x, y: [self.combine(b, x, y)])
-        results = b.multi("stablehlo.reduce_window", [b.convert(x, held),
-                                                      b.full(self.identity(out.dtype), scalar)],
-                          [out.with_dtype(held)], window_attributes(b, **params), [region])
-        return [b.convert(results[0], out.dtype)]
+        x = b.convert(x, held)
+        identity = b.full(self.identity(out.dtype), ArrayType((), held))
+        if any([w >= n and w > 16 for w, n in zip(params["window"], x.type.shape)]):
+            # XLA recognises running reductions and needs a logarithmic number of passes.
+            region = b.region([identity.type] * 2, lambda b, x, y: [self.combine(b, x, y)])
+            result = b.multi("stablehlo.reduce_window", [x, identity], [out.with_dtype(held)],
+                             window_attributes(b, **params), [region])[0]
+        else:
+            result = self._by_slices(b, x, identity, out.shape, **params)
+        return [b.convert(result, out.dtype)]
+
+    def _by_slices(self, b: Any, x: Any, identity: Any, shape: Ints, *, window: Ints, strides: Ints, padding: Pads,
+                   base_dilation: Ints, window_dilation: Ints) -> Any:
+        """Axis by axis, from slices of the whole operand: several times faster than XLA's own loop over windows."""
+        config = [(low, high, base - 1) for (low, high), base in zip(padding, base_dilation)]
+        if any([entry != (0, 0, 0) for entry in config]):
+            low, high, interior = (b.ints([entry[i] for entry in config]) for i in range(3))
+            filled = [dilated(n, base) + sum(pads) for n, base, pads in zip(x.type.shape, base_dilation, padding)]
+            x = b.op("stablehlo.pad", [x, identity], x.type.with_shape(tuple(filled)),
+                     f"edge_padding_low = {low}, edge_padding_high = {high}, interior_padding = {interior}")
+
+        def pick(x: Any, axis: int, start: int, count: int, stride: int) -> Any:
+            if (start, count, stride) == (0, x.type.shape[axis], 1):
+                return x
+            n = x.type.ndim
+            sizes = tuple([count if i == axis else size for i, size in enumerate(x.type.shape)])
+            starts = [start if i == axis else 0 for i in range(n)]
+            limits = [start + (count - 1) * stride + 1 if i == axis else size for i, size in enumerate(x.type.shape)]
+            steps = [stride if i == axis else 1 for i in range(n)]
+            return b.op("stablehlo.slice", [x], x.type.with_shape(sizes), f"start_indices = {b.ints(starts)}, "
+                        f"limit_indices = {b.ints(limits)}, strides = {b.ints(steps)}")
+
+        for axis in reversed(range(x.type.ndim)):
+            step, parts, wide, size = window_dilation[axis], [], x, 1
+            pieces = window_pieces(window[axis], self.overlapping)
+            while True:
+                parts += [pick(wide, axis, place * step, shape[axis], strides[axis])
+                          for width, place in pieces if width == size]
+                if len(parts) == len(pieces):
+                    break
+                rest = wide.type.shape[axis] - size * step
+                wide = self.combine(b, pick(wide, axis, 0, rest, 1), pick(wide, axis, size * step, rest, 1))
+                size *= 2
+            x = parts[0]
+            for part in parts[1:]:
+                x = self.combine(b, x, part)
+        return x
 
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], **params: Any
               ) -> tuple[Outputs, list[bool]]:
@@ -167,21 +226,23 @@ class ReduceWindowSum(ReduceWindow):
 class ReduceWindowExtreme(ReduceWindow):
     """Max or min of windows; the tangent is that of the first extreme element of the window."""
 
+    overlapping = True
+
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, window: Ints, strides: Ints,
             padding: Pads,  # type: ignore[override]
             base_dilation: Ints, window_dilation: Ints) -> tuple[Outputs, Outputs]:
         params = dict(window=window, strides=strides, padding=padding, base_dilation=base_dilation,
                       window_dilation=window_dilation)
         (x,), (x_dot,) = primals, tangents
-        out = self(x, **params)
         t = type_of(x)
-        if 0 in (t.size, type_of(out).size):
-            return [out], [Zero(type_of(out).tangent())]
+        shape = window_shape(t.shape, **params)
+        if 0 in (t.size, *shape):
+            return [self(x, **params)], [Zero(t.with_shape(shape).tangent())]
         before = elementwise.ge if self.name.endswith("max") else elementwise.le
         config = tuple([(low, high, base - 1) for (low, high), base in zip(padding, base_dilation)])
         if any([entry != (0, 0, 0) for entry in config]):
-            x = move.pad(x, t.dtype.type(self.identity(t.dtype)), config=config)
-            x_dot = move.pad(x_dot, t.dtype.type(0), config=config)
+            x = move.pad(x, elementwise.number(x, self.identity(t.dtype)), config=config)
+            x_dot = move.pad(x_dot, elementwise.number(x_dot, 0), config=config)
 
         def first(x: Any, x_dot: Any, axis: int, offset: int, count: int, stride: int) -> tuple[Any, Any]:
             """Of the elements at i * stride and at `offset` behind it, the extreme and its tangent."""
@@ -193,17 +254,17 @@ class ReduceWindowExtreme(ReduceWindow):
         # Axis by axis, the last first; along each, windows of double length from two windows, so that no
         # position has to be found and nothing be scattered.
         for axis in reversed(range(t.ndim)):
-            size, step = type_of(out).shape[axis], window_dilation[axis]
+            count, step, stride = shape[axis], window_dilation[axis], strides[axis]
+            *_, (half, place) = window_pieces(window[axis], True)
             width = 1
-            while 2 * width < window[axis]:
-                count = type_of(x).shape[axis] - width * step
-                x, x_dot = first(x, x_dot, axis, width * step, count, 1)
+            while width < half:
+                x, x_dot = first(x, x_dot, axis, width * step, type_of(x).shape[axis] - width * step, 1)
                 width *= 2
-            if window[axis] > 1:
-                x, x_dot = first(x, x_dot, axis, (window[axis] - width) * step, size, strides[axis])
+            if place:
+                x, x_dot = first(x, x_dot, axis, place * step, count, stride)
             else:
-                x, x_dot = (_pick(v, axis, 0, size, strides[axis]) for v in (x, x_dot))
-        return [out], [x_dot]
+                x, x_dot = (_pick(v, axis, 0, count, stride) for v in (x, x_dot))
+        return [x], [x_dot]
 
 
 def _pick(x: Any, axis: int, start: int, count: int, stride: int) -> Any:

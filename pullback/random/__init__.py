@@ -7,6 +7,7 @@
 Bits and integers equal those of jax for the same key, floats equal them to rounding.
 """
 
+from pullback import numpy as _numpy  # noqa: F401  # the operators of results; makes operations run at once
 from pullback.random.continuous import (
     cauchy,
     double_sided_maxwell,

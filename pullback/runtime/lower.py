@@ -76,7 +76,7 @@ class Module:
         return f"%{self._count}"
 
     def function(self, program: Program, nested: bool = False) -> str:
-        """The name of the private function for `program`, written at its first call in or outside of regions."""
+        """The name of the private function for `program`, written at its first call."""
         name = self.called.get((program, nested))
         if name is None:
             base = "".join(c if c.isalnum() or c == "_" else "_" for c in program.name) or "f"
@@ -111,7 +111,7 @@ class Module:
 
 
 class Builder:
-    """Writes operations; one per function body or region. `nested`: they run in the region of another operation."""
+    """Writes operations; one per function body or region. `nested`: they run inside a region."""
 
     def __init__(self, module: Module, nested: bool = False) -> None:
         self.module = module

@@ -77,7 +77,7 @@ def test_linearize_and_linear_transpose():
     same(lambda j: lambda x: j.linear_transpose(lambda a, b: a + 2 * b, x, x)(x), X)
 
 
-@pytest.mark.parametrize("outer, inner", itertools.product(["jacfwd", "jacrev"], repeat=2))
+@pytest.mark.parametrize("outer, inner", list(itertools.product(["jacfwd", "jacrev"], repeat=2)))
 def test_jacobians(outer, inner):
     def f(j):
         return lambda x, w: {"y": j.numpy.tanh(w @ x), "s": j.numpy.sum(x ** 3)}
@@ -100,7 +100,7 @@ def test_stop_gradient_in_both_modes_and_nested():
 NESTED = ("grad", "jacfwd", "jit", "vmap")
 
 
-@pytest.mark.parametrize("order", itertools.product(NESTED, repeat=3))
+@pytest.mark.parametrize("order", list(itertools.product(NESTED, repeat=3)))
 def test_transformations_nest_in_every_order(order):
     """Three deep: each transformation of a scalar function of a scalar keeps it one (vmap over a batch, summed)."""
     def build(j):

@@ -387,7 +387,7 @@ def test_issubdtype_grid() -> None:
 
 
 @pytest.mark.parametrize("x", [1, 1.0, 1j, True, Level.LOW, np.float32(1), np.ones(2), "int4", float, np.int8,
-                               object(), "U", [1], np.array("a")], ids=repr)
+                               pytest.param(object(), id="object"), "U", [1], np.array("a")], ids=repr)
 def test_scalar_type_of(x: Any) -> None:
     assert outcome(public.scalar_type_of, x) == outcome(jax.dtypes.scalar_type_of, x)
 

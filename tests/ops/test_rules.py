@@ -33,7 +33,7 @@ from pullback.interpret.vmap import vmap
 from pullback.runtime.eager import single
 from pullback.runtime.executable import Executable
 
-pullback.jit  # noqa: B018  # loads the engine, so that TABLE is complete
+pullback.jit, pullback.random  # noqa: B018  # loads the engine, so that TABLE is complete
 
 
 def _rng(name):
@@ -155,6 +155,13 @@ def test_equals_jax(name, i):
         if all(not is_scalar(a) for a in args) and args:
             assert type_of(ours).weak == bool(getattr(theirs, "weak_type", False)), f"{name}({example}): weak type"
         close(ours, np.asarray(theirs), tolerance(type_of(ours), example), f"{name}({example}) against jax")
+
+
+def of_jax(a):
+    """An operand for real jax: an ndarray or a scalar, keys as its keys."""
+    if is_scalar(a):
+        return a
+    return jax.random.wrap_key_data(a.numpy(), impl=a.type.dtype.impl) if a.type.is_key else np.asarray(a)
 
 
 def derivative_cases(order):

@@ -1,0 +1,142 @@
+"""What every rewrite keeps: types, values, effects in order; and running it twice changes nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pullback
+from pullback.core.check import ProgramError, check_program
+from pullback.core.program import Equation, Program, Var
+from pullback.core.show import show
+from pullback.interpret.evaluate import evaluate
+from pullback.passes.dce import dce
+from pullback.passes.fence import fence
+from pullback.passes.inline import inline
+from pullback.passes.pipeline import PASSES, optimize
+from pullback.runtime.executable import Executable
+
+jnp, lax = pullback.numpy, pullback.lax
+X = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
+
+
+def rnn(steps):
+    def loss(w, x):
+        h = x
+        for _ in range(steps):
+            h = jnp.tanh(h @ w) * 0.5 + h * 0.5 + jnp.sin(h)
+        return jnp.sum(h ** 2)
+    return pullback.value_and_grad(loss), (np.eye(4, dtype=np.float32), X)
+
+
+def called_twice(x):
+    f = pullback.jit(lambda y: jnp.sin(y) * 2)
+    return f(f(x)) + pullback.jit(lambda y: f(y) + 1)(x)
+
+
+def with_dead_code(x):
+    jnp.exp(x) @ jnp.ones(4)
+    return jnp.sum(x), x[0]
+
+
+def with_effects(x):
+    pullback.debug.callback(lambda a: None, x, ordered=True)
+    y = x * 2
+    pullback.debug.callback(lambda a: None, y, ordered=True)
+    return y
+
+
+def with_loops(x):
+    a, _ = lax.scan(lambda c, r: (c + pullback.jit(jnp.sin)(r), None), jnp.zeros(4), x)
+    return lax.cond(jnp.sum(a) > 0, lambda v: v * 2, lambda v: v - 1, a)
+
+
+CORPUS = {
+    "rnn": rnn(3), "deep rnn": rnn(12), "calls": (called_twice, (X,)), "dead": (with_dead_code, (X,)),
+    "effects": (with_effects, (X,)), "loops": (with_loops, (X,)), "identity": (lambda x: (x, x), (X,)),
+    "gradient of loops": (pullback.grad(lambda x: jnp.sum(with_loops(x))), (X,)),
+    "softmax": (pullback.hessian(lambda x: pullback.nn.logsumexp(x[0])), (X,)),
+}
+
+
+def staged(name):
+    function, args = CORPUS[name]
+    closed = pullback.make_jaxpr(function)(*args)
+    return closed.program, [*closed.consts, *[pullback.numpy.asarray(a) for a in pullback.tree.leaves(args)]]
+
+
+@pytest.mark.parametrize("rewrite", PASSES, ids=lambda p: p.__name__)
+@pytest.mark.parametrize("name", CORPUS)
+def test_invariants(name, rewrite):
+    program, args = staged(name)
+    for earlier in PASSES[:PASSES.index(rewrite)]:
+        program = earlier(program)
+    before = evaluate(program, args)
+    after = rewrite(program)
+    check_program(after)
+    for a, b in zip(before, evaluate(after, args), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+    assert show(rewrite(after)) == show(after)
+    assert effects(after) == effects(program)
+
+
+def effects(program):
+    found = []
+    for eqn in program.equations:
+        for inner in eqn.programs:
+            found += effects(inner)
+        if eqn.effects and not eqn.programs:
+            found.append(eqn.source.line)
+    return found
+
+
+def test_dce_drops_and_optimize_reports_unused_inputs():
+    program, _ = staged("dead")
+    assert {e.primitive.name for e in dce(program).equations}.isdisjoint({"exp", "dot_general"})
+    closed = pullback.make_jaxpr(lambda x, y: x + 1)(X, X)
+    assert optimize(closed.program).used == (True, False)
+
+
+def test_inline_leaves_no_calls():
+    program, _ = staged("calls")
+    assert "jit" in {e.primitive.name for e in program.equations}
+    assert "jit" not in {e.primitive.name for e in inline(program).equations}
+
+
+def test_fence_is_put_on_branching_chains_and_nowhere_else():
+    deep, _ = staged("deep rnn")
+    assert "optimization_barrier" in {e.primitive.name for e in fence(inline(deep)).equations}
+    straight = pullback.make_jaxpr(lambda x: jnp.sum(chain(x)))(X).program
+    assert fence(straight) is straight
+    mlp = pullback.make_jaxpr(pullback.grad(lambda w: jnp.sum(jnp.tanh(X @ w) @ jnp.ones((4, 2)))))(np.eye(4)).program
+    assert fence(mlp) is mlp
+
+
+def chain(x):
+    for _ in range(40):
+        x = jnp.sin(x)
+    return x
+
+
+def test_fenced_programs_compute_the_same():
+    program, args = staged("deep rnn")
+    unfenced = evaluate(program, args)
+    for a, b in zip(Executable(program)(args), unfenced, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+def test_the_checker_finds_faults():
+    program, _ = staged("rnn")
+    eqn = program.equations[0]
+    wrong = Var(eqn.outputs[0].type.with_shape((7,)))
+    faults = {
+        "not bound": Program(program.inputs[:0], program.equations, program.outputs),
+        "bound twice": Program(program.inputs, [*program.equations, program.equations[-1]], program.outputs),
+        "the type rule gives": Program(program.inputs, [eqn.replace(outputs=[wrong])], [wrong]),
+        "output of the program": Program(program.inputs, [], [Var(eqn.outputs[0].type)]),
+    }
+    check_program(program)
+    for text, faulty in faults.items():
+        with pytest.raises(ProgramError, match=text):
+            check_program(faulty)
+    assert isinstance(eqn, Equation)
