@@ -15,10 +15,14 @@ def leaves(tree):
 def same(build, *args, rtol=1e-5, atol=1e-6):
     """Checks that build(engine)(*args) is the same for both engines; returns pullback's result.
 
-    `build` takes an engine (`pullback` or `jax`) and returns a function; arguments are NumPy arrays and numbers.
+    `build` takes an engine (`pullback` or `jax`) and returns a function; arguments are NumPy arrays, which become
+    the engine's, and numbers.
     """
-    ours = build(pullback)(*args)
-    theirs = build(jax)(*args)
+    def given(engine):
+        return jax.tree.map(lambda x: engine.numpy.asarray(x) if isinstance(x, np.ndarray) else x, args)
+
+    ours = build(pullback)(*given(pullback))
+    theirs = build(jax)(*given(jax))
     found, expected = leaves(ours), leaves(theirs)
     assert len(found) == len(expected)
     for x, y in zip(found, expected, strict=True):

@@ -14,7 +14,7 @@ from pullback.core.array import ConcreteArray
 from pullback.core.primitive import TABLE
 from pullback.core.trace import type_of
 from pullback.core.types import ArrayType, Zero
-from pullback.core.values import value
+from pullback.core.values import scalar_of, value
 from pullback.core.vector import instantiate
 from pullback.interpret import jvp as forward
 from pullback.interpret.evaluate import evaluate
@@ -363,7 +363,7 @@ def _value_and_grad(fun: Callable[..., Any], argnums: Any, has_aux: bool, holomo
         output, pullback = result[0], result[1]
         _check_scalar(fun, output, holomorphic, op)
         t = type_of(output)
-        gradients = pullback(np.dtype(t.dtype).type(1))
+        gradients = pullback(scalar_of(1, t.dtype, t.weak))
         gradient = gradients[0] if isinstance(argnums, int) else tuple(gradients)
         return ((output, result[2]) if has_aux else output), gradient
 

@@ -38,6 +38,10 @@ class UnexpectedTracerError(TypeError):
     """A tracer outlived the transformation that made it."""
 
 
+class BroadcastError(TypeError, ValueError):
+    """Shapes that do not broadcast together; NumPy raises one of its bases for that, jax the other."""
+
+
 class KeyReuseError(RuntimeError):
     """A PRNG key was consumed more than once."""
 

@@ -83,7 +83,8 @@ _OPERATORS = {"__truediv__": "divide", "__rtruediv__": "divide", "__floordiv__":
               "__radd__": "add", "__rmatmul__": "matmul", "__lt__": "less", "__le__": "less_equal",
               "__gt__": "greater", "__ge__": "greater_equal", "__eq__": "equal", "__ne__": "not_equal",
               "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor",
-              "__getitem__": "indexing"}
+              "__neg__": "negative", "__lshift__": "left_shift", "__rshift__": "right_shift", "__getitem__": "indexing",
+              "__call__": ""}
 
 
 def called() -> str:

@@ -255,7 +255,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     types = cond_program.output_types
     if len(types) != 1 or types[0].shape or types[0].dtype != dtypes.bool_:
         raise errors.type_error(
-            f"{function_name(cond_fun)} returned {', '.join(map(str, types)) or 'nothing'}, a bool scalar is required",
+            f"{function_name(cond_fun)} returned {', '.join([str(t) for t in types]) or 'nothing'}, a bool scalar is required",
             op="while_loop", fix="return one comparison; reduce arrays with jnp.any or jnp.all")
     results = bind(while_ops.while_loop, [*cond_captured, *body_captured, *leaves], {
         "cond": cond_program, "body": body, "n_cond": len(cond_captured), "n_body": len(body_captured)})

@@ -12,6 +12,8 @@ from pullback.core.array import Array, ConcreteArray, from_numpy
 from pullback.core.primitive import TABLE
 from pullback.core.trace import Tracer, concrete, type_of
 from pullback.core.values import scalar_of
+from pullback.lax.elementwise import convert_element_type
+from pullback.lax.operand import retype
 from pullback.numpy.promotion import as_array, operand
 from pullback.ops.index import GatherDims, GatherScatterMode, gather
 from pullback.ops.move import as_shape, broadcast_in_dim, concatenate, reshape, rev, slice
@@ -44,6 +46,13 @@ def placed(x: Any, sharding: Any) -> Any:
 def requested(dtype: DTypeLike, name: str) -> Any:
     """The dtype that a caller of `name` asks for; None where none is asked for."""
     return None if dtype is None else dtypes.canonicalize_requested(dtype, name)
+
+
+def converted(x: Any, dtype: Any) -> Any:
+    """`x` in a dtype that was asked for; a ComplexWarning where an imaginary part is lost."""
+    if dtypes.is_complex(type_of(x).dtype) and not dtypes.is_complex(dtype):
+        return convert_element_type(x, dtype)
+    return retype(x, dtype)
 
 
 def one_axis(axis: Any, ndim: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import IO, Any
@@ -15,7 +14,7 @@ from pullback.core.trace import Tracer, type_of
 from pullback.core.types import ArrayType, is_scalar
 from pullback.core.values import scalar_of, value
 from pullback.lax.operand import retype
-from pullback.numpy.arguments import one_axis, placed, requested
+from pullback.numpy.arguments import integer, one_axis, placed, requested
 from pullback.numpy.elementwise import add
 from pullback.numpy.promotion import as_array, broadcast_to, operand
 from pullback.ops import convert, move
@@ -171,7 +170,12 @@ def _joined(items: list[Any], inner: Shape, outer: Shape) -> Any:
     return retype(whole, whole.type.dtype)
 
 
-dtypes.ScalarType.make = asarray
+def _scalar(x: Any, dtype: Any) -> Any:
+    """`jnp.float32(x)` and its like; they read a text too."""
+    return asarray(dtype.type(x) if isinstance(x, str) else x, dtype)
+
+
+dtypes.ScalarType.make = _scalar
 
 
 # -- from bytes, text, files and other libraries ------------------------------------------------------
@@ -367,7 +371,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None
     """A matrix with ones on and below the diagonal k and zeros above; the arguments are those of `eye`."""
     rows = _size(N, "N")
     shape = (rows, rows if M is None else _size(M, "M"))
-    mask = _below(shape, operator.index(k), ops.ge)
+    mask = _below(shape, integer(k, "k"), ops.ge)
     return convert.convert_element_type(mask, dtype=_default(dtype, "tri"))
 
 
@@ -382,13 +386,13 @@ def _matrices(m: ArrayLike) -> Any:
 def tril(m: ArrayLike, k: int = 0) -> Array:
     """Matrices with zeros above the diagonal k: any[..., n, m]."""
     x = _matrices(m)
-    return ops.select_n(_below(x.type.shape, operator.index(k), ops.ge), number(x, 0), x)
+    return ops.select_n(_below(x.type.shape, integer(k, "k"), ops.ge), number(x, 0), x)
 
 
 def triu(m: ArrayLike, k: int = 0) -> Array:
     """Matrices with zeros below the diagonal k: any[..., n, m]."""
     x = _matrices(m)
-    return ops.select_n(_below(x.type.shape, operator.index(k) - 1, ops.ge), x, number(x, 0))
+    return ops.select_n(_below(x.type.shape, integer(k, "k") - 1, ops.ge), x, number(x, 0))
 
 
 def diag(v: ArrayLike, k: int = 0) -> Array:
@@ -401,7 +405,7 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
     Raises:
       ValueError: if `v` has neither one nor two axes.
     """
-    x, k = as_array(operand(v)), operator.index(k)
+    x, k = as_array(operand(v)), integer(k, "k")
     if x.type.ndim == 2:
         return diagonal(x, k)
     if x.type.ndim != 1:
@@ -435,7 +439,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
       >>> jnp.diagonal(jnp.arange(6).reshape(2, 3), 1)
       Array([1, 5], dtype=int32)
     """
-    x, offset = _matrices(a), operator.index(offset)
+    x, offset = _matrices(a), integer(offset, "offset")
     shape = x.type.shape
     first, second = one_axis(axis1, len(shape)), one_axis(axis2, len(shape))
     if first == second:

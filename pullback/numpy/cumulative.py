@@ -14,6 +14,7 @@ from pullback.numpy.arguments import (
     ArrayLike,
     DTypeLike,
     array,
+    converted,
     integer,
     like,
     no_out,
@@ -41,8 +42,8 @@ def _running(a: ArrayLike, axis: int | None, dtype: DTypeLike | None, operation:
         axis = one_axis(axis, x.type.ndim)
     target = requested(dtype, name) or summed_dtype(x.type.dtype, promote)
     if dtypes.is_bool(target):
-        return extreme(truth(x), axis=axis, reverse=False)
-    return operation(retype(x, target), axis=axis, reverse=False)
+        return retype(extreme(retype(truth(x), dtypes.uint8), axis=axis, reverse=False), target)
+    return operation(converted(x, target), axis=axis, reverse=False)
 
 
 def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
@@ -80,17 +81,22 @@ def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike
     Raises:
       ValueError: for an array without axes, or with several and no axis given.
     """
-    return _standard(x, axis, dtype, include_initial, cumulative.cumsum, cumulative.cummax, 0, "cumulative_sum")
+    return _standard(x, axis, dtype, include_initial, cumulative.cumsum, cumulative.cummax, 0,
+                     "cumulative_sum", True)
 
 
 def cumulative_prod(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None,
                     include_initial: bool = False) -> Array:
-    """The products of the elements up to each one; as cumulative_sum, beginning with a 1."""
-    return _standard(x, axis, dtype, include_initial, cumulative.cumprod, cumulative.cummin, 1, "cumulative_prod")
+    """The products of the elements up to each one; as cumulative_sum, beginning with a 1.
+
+    Narrow integers keep their dtype.
+    """
+    return _standard(x, axis, dtype, include_initial, cumulative.cumprod, cumulative.cummin, 1,
+                     "cumulative_prod", False)
 
 
 def _standard(x: ArrayLike, axis: int | None, dtype: DTypeLike | None, include_initial: bool, operation: Any,
-              extreme: Any, start: int, name: str) -> Any:
+              extreme: Any, start: int, name: str, promote: bool) -> Any:
     x = array(x)
     ndim = x.type.ndim
     if ndim == 0:
@@ -98,7 +104,7 @@ def _standard(x: ArrayLike, axis: int | None, dtype: DTypeLike | None, include_i
     if axis is None and ndim > 1:
         raise errors.value_error(f"axis is None and the array, {x.type}, has {ndim} axes", fix="name the axis")
     axis = one_axis(0 if axis is None else axis, ndim)
-    result = _running(x, axis, dtype, operation, extreme, name, True)
+    result = _running(x, axis, dtype, operation, extreme, name, promote)
     if include_initial:
         shape = result.type.shape
         first = move.broadcast_in_dim(like(result, start), shape=(*shape[:axis], 1, *shape[axis + 1:]), dims=())
@@ -168,7 +174,7 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike
     pieces = []
     for values in (to_begin, result, to_end):
         if values is not None:
-            held = retype(array(values), x.type.dtype)
+            held = as_array(converted(operand(values), x.type.dtype))
             pieces.append(move.reshape(held, shape=(held.type.size,)) if held.type.ndim != 1 else held)
     return move.concatenate(*pieces, axis=0)
 

@@ -15,6 +15,7 @@ from pullback.numpy import promotion
 from pullback.numpy.arguments import (
     ArrayLike,
     array,
+    converted,
     is_known,
     known,
     one_axis,
@@ -83,7 +84,7 @@ def insert(arr: ArrayLike, obj: ArrayLike | slice, values: ArrayLike, axis: int 
     if t.ndim > 1:
         raise errors.value_error(f"the positions are {t}, an integer or one axis of them is required",
                                  fix="flatten them with ravel")
-    new = retype(operand(values), x.type.dtype, x.type.weak)
+    new = retype(converted(operand(values), x.type.dtype), x.type.dtype, x.type.weak)
     given = type_of(new).shape
     if given:
         new = move.reshape(new, shape=(1,) * (ndim - len(given)) + given) if len(given) < ndim else new

@@ -15,6 +15,7 @@ from pullback.numpy.arguments import (
     ArrayLike,
     DTypeLike,
     array,
+    converted,
     integer,
     is_known,
     known,
@@ -52,7 +53,7 @@ def _operands(arrays: Any, dtype: DTypeLike) -> list[Any]:
         raise errors.value_error("got an empty sequence, at least one array is required", fix="pass an array")
     target = requested(dtype, "concatenate")
     if target is not None:
-        return [retype(array(x), target) for x in xs]
+        return [converted(array(x), target) for x in xs]
     return [as_array(x) for x in promoted(*xs)]
 
 
@@ -99,7 +100,7 @@ def _joined_rows(x: Any, axis: int | None, dtype: Any) -> Any:
     sizes = x.type.shape
     if not sizes or not sizes[0]:
         raise errors.value_error(f"got {x.type}, at least one array is required", fix="pass a sequence of arrays")
-    x = x if dtype is None else retype(x, dtype)
+    x = x if dtype is None else converted(x, dtype)
     if axis is None:
         return ravel(x)
     if len(sizes) == 1:
@@ -134,7 +135,7 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | No
         x = array(arrays)
         if not x.type.shape or not x.type.shape[0]:
             raise errors.value_error(f"got {x.type}, at least one array is required", fix="pass a sequence of arrays")
-        x = x if dtype is None else retype(x, requested(dtype, "stack"))
+        x = x if dtype is None else converted(x, requested(dtype, "stack"))
         axis = one_axis(axis, x.type.ndim)
         if axis == 0:
             return x  # type: ignore[no-any-return]
@@ -154,7 +155,7 @@ def _shaped(tup: Arrays, dtype: DTypeLike, shape: Callable[[tuple[int, ...]], tu
     """The arrays, each in the shape that `shape` makes of its own."""
     if isinstance(tup, (Array, np.ndarray)):
         x = array(tup)
-        x = x if dtype is None else retype(x, requested(dtype, "concatenate"))
+        x = x if dtype is None else converted(x, requested(dtype, "concatenate"))
         sizes = x.type.shape
         return move.reshape(x, shape=(*sizes[:1], *shape(sizes[1:])))
     results = []

@@ -12,7 +12,7 @@ from pullback.core.array import Array
 from pullback.core.trace import concrete, type_of
 from pullback.interpret.vmap import vmap
 from pullback.lax.operand import retype
-from pullback.numpy.arguments import ArrayLike, array, known, like, part, rearranged
+from pullback.numpy.arguments import ArrayLike, array, converted, known, like, part, rearranged
 from pullback.numpy.promotion import operand
 from pullback.numpy.quantiles import median
 from pullback.numpy.reductions import max, mean, min
@@ -156,7 +156,7 @@ def _scalar(value: Any, x: Any, name: str) -> Any:
     scalar = operand(value)
     if type_of(scalar).ndim:
         raise errors.value_error(f"{name} holds {type_of(scalar)}, scalars are required", fix="give a value per side")
-    return retype(scalar, x.type.dtype, x.type.weak)
+    return retype(converted(scalar, x.type.dtype), x.type.dtype, x.type.weak)
 
 
 def _constant(x: Any, widths: list[tuple[int, int]], values: Any) -> Any:

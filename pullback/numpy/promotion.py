@@ -115,7 +115,8 @@ def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     for i in range(ndim):
         sizes = {s[i - ndim + len(s)] for s in shapes if i - ndim + len(s) >= 0} - {1}
         if len(sizes) > 1:
-            raise errors.value_error(
+            raise errors.make(
+                errors.BroadcastError,
                 f"shapes {', '.join(map(str, shapes))} cannot be broadcast together: axis {i - ndim} has sizes "
                 f"{' and '.join(map(str, sorted(sizes)))}",
                 fix="give one of them a size of 1 there (x[:, None]), or transpose")

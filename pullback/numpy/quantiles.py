@@ -187,7 +187,8 @@ def _places(shares: Any, count: Any, method: str) -> tuple[Any, Any, Any]:
     """
     last = elementwise.sub(count, like(count, 1)) if isinstance(count, Array) else like(shares, count - 1)
     if method == "inverted_cdf":
-        exact = elementwise.sub(elementwise.ceil(elementwise.mul(shares, count)), like(shares, 1))
+        exact = elementwise.ceil(elementwise.mul(shares, count if isinstance(count, Array) else like(shares, count)))
+        exact = elementwise.sub(exact, like(shares, 1))
         low = high = exact
     else:
         exact = elementwise.mul(shares, last)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,8 +14,8 @@ from pullback.core.array import Array
 from pullback.core.trace import type_of
 from pullback.core.types import is_scalar
 from pullback.lax.operand import retype
-from pullback.numpy.arguments import known, one_axis, placed, requested
-from pullback.numpy.elementwise import add, divide, floor, log10, multiply, power, sign, subtract
+from pullback.numpy.arguments import integer, known, one_axis, placed, requested
+from pullback.numpy.elementwise import divide, floor, log10, multiply, power, sign, subtract
 from pullback.numpy.logic import equal, logical_and, where
 from pullback.numpy.promotion import as_array, broadcast_to, operand, promoted, promoted_inexact
 from pullback.ops import elementwise as ops
@@ -114,7 +113,7 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
       >>> jnp.linspace(0, 1, 5)
       Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32)
     """
-    count = operator.index(num)
+    count = integer(num, "num")
     if count < 0:
         raise errors.value_error(f"num is {count}, at least 0 is required", fix="pass how many numbers there are to be")
     target = requested(dtype, "linspace")
@@ -287,7 +286,7 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
     if base.type.ndim != 1:
         raise errors.value_error(f"got {base.type}, an array with one axis is required", fix="pass x.ravel()")
     n = base.type.shape[0]
-    count = n if N is None else operator.index(N)
+    count = n if N is None else integer(N, "N")
     if count < 0:
         raise errors.value_error(f"N is {count}, at least 0 is required", fix="pass how many powers there are to be")
     exponents = arange(count) if increasing else subtract(count - 1, arange(count))

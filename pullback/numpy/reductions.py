@@ -21,6 +21,7 @@ from pullback.numpy.arguments import (
     ArrayLike,
     DTypeLike,
     array,
+    converted,
     kept,
     like,
     no_out,
@@ -69,7 +70,7 @@ def with_initial(out: Any, initial: ArrayLike | None, combine: Callable[[Any, An
     if type_of(start).shape:
         raise errors.value_error(f"initial is {type_of(start)}, a scalar is required",
                                  fix="reduce it, or add it afterwards")
-    return combine(retype(start, out.type.dtype), out)
+    return combine(converted(start, out.type.dtype), out)
 
 
 def summed_dtype(dtype: Any, promote_integers: bool = True) -> Any:
@@ -97,7 +98,7 @@ def _summed(a: ArrayLike, axis: Axis, dtype: DTypeLike, keepdims: bool, initial:
     x = array(a)
     axes = several_axes(axis, x.type.ndim)
     target = requested(dtype, name) or summed_dtype(x.type.dtype, promote)
-    x = retype(x, target)
+    x = converted(x, target)
     operation = truth if dtypes.is_bool(target) else operation
     out = operation(only(x, where, neutral), axes=axes) if axes else only(x, where, neutral)
     out = with_initial(kept(out, x.type.shape, axes) if keepdims else out, initial, combine)
@@ -329,6 +330,7 @@ def mean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: N
     no_out(out)
     x = array(a)
     target = requested(dtype, "mean") or dtypes.to_inexact(x.type.dtype)
+    x = converted(x, target) if dtypes.is_complex(x.type.dtype) else x
     if dtypes.is_bool(target):
         raise errors.type_error("dtype is bool, a dtype of numbers is required", fix="pass a float dtype")
     held = wide_dtype(target) if dtypes.is_float(target) else target
@@ -356,11 +358,6 @@ def squared(centered: Any) -> Any:
         return elementwise.square(centered)
     return elementwise.add(elementwise.square(elementwise.real(centered)),
                            elementwise.square(elementwise.imag(centered)))
-
-
-def centered_on(x: Any, center: Any) -> Any:
-    """x minus its mean, which broadcasts to it."""
-    return elementwise.sub(x, promotion.broadcast_to(center, x.type.shape) if center.type.shape else center)
 
 
 def var(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, ddof: int = 0,
@@ -394,8 +391,13 @@ def var(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: No
         ddof = correction  # type: ignore[assignment]
     held, target = spread_dtypes(dtype, x.type.dtype, "var")
     x = retype(x, held)
-    center = _mean(x, axes, held, True, where) if mean is None else retype(array(mean), held)
-    total = sum(squared(centered_on(x, center)), axes, keepdims=keepdims, where=where)
+    if mean is None:
+        center = _mean(x, axes, held, False, where)
+        center = reduce.spread(center, x.type.shape, axes) if center.type.shape else center
+    else:
+        center = retype(promotion.operand(mean), held)
+        center = promotion.broadcast_to(center, x.type.shape) if type_of(center).shape else center
+    total = sum(squared(elementwise.sub(x, center)), axes, keepdims=keepdims, where=where)
     real = total.type.dtype
     count = counted(where, x.type.shape, axes, keepdims, real)
     if is_scalar(count) and is_scalar(ddof):

@@ -17,6 +17,7 @@ from pullback.numpy.arguments import (
     ArrayLike,
     DTypeLike,
     array,
+    converted,
     integer,
     is_known,
     known,
@@ -357,7 +358,7 @@ def astype(x: ArrayLike, dtype: DTypeLike | None, /, *, copy: bool = False, devi
     if dtypes.is_bool(target) and dtypes.is_complex(x.type.dtype):
         result = elementwise.ne(x, like(x, 0))
     else:
-        result = retype(x, target)
+        result = converted(x, target)
     return result if device is None else device_put(result, device)
 
 

@@ -6,12 +6,12 @@ Source: A. V. Oppenheim, R. W. Schafer: Discrete-Time Signal Processing, section
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable
 from typing import Any
 
 from pullback.core import dtypes
 from pullback.core.array import Array
+from pullback.numpy.arguments import integer
 from pullback.numpy.creation import ones
 from pullback.numpy.elementwise import absolute, add, clip, cos, divide, multiply, sqrt, square, subtract
 from pullback.numpy.floating import i0
@@ -24,7 +24,7 @@ ArrayLike = Any
 
 def _window(size: int, shape: Callable[[Any], Any]) -> Any:
     """`shape` of the positions -1 to 1 of `size` elements."""
-    n = operator.index(size)
+    n = integer(size, "M")
     if n <= 1:
         return ones((n,))
     at = arange(n, dtype=dtypes.canonicalize(float))

@@ -199,7 +199,7 @@ class DynamicSlice(Move):
         yield Example(np.arange(5, dtype=np.int32), np.int32(2), sizes=(2,))
 
     def oracle(self, jax: Any, x: Any, *starts: Any, sizes: Shape) -> Any:
-        return jax.lax.dynamic_slice(x, [jax.numpy.asarray(s) for s in starts], sizes,
+        return jax.lax.dynamic_slice(x, _for_jax(jax, starts), sizes,
                                      allow_negative_indices=False)
 
 
@@ -264,8 +264,13 @@ class DynamicUpdateSlice(MovesKeys):
         yield Example(np.zeros(5, np.bool_), np.ones(2, np.bool_), np.int32(2))
 
     def oracle(self, jax: Any, x: Any, update: Any, *starts: Any) -> Any:
-        return jax.lax.dynamic_update_slice(x, update, [jax.numpy.asarray(s) for s in starts],
+        return jax.lax.dynamic_update_slice(x, update, _for_jax(jax, starts),
                                             allow_negative_indices=False)
+
+
+def _for_jax(jax: Any, starts: Sequence[Any]) -> list[Any]:
+    # With 8-bit starts jaxlib 0.10 reads and writes outside the operand.
+    return [jax.numpy.asarray(s if s.dtype.itemsize > 2 else s.astype(np.int32)) for s in starts]
 
 
 def _like(number: int, starts: Sequence[Any]) -> Any:
@@ -442,19 +447,21 @@ class Gather(Move):
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
         v, x, y = _normal(rng, 6), _normal(rng, 4, 5), _normal(rng, 3, 4, 5)
         places = np.array([[7], [-1], [2], [2]], np.int32)
+        corners = np.array([[1, 2], [0, 4], [-1, 2], [3, 3]], np.int32)
         for mode in GatherScatterMode:
-            yield Example(v, places, dims=GatherDims((), (0,), (0,)), sizes=(1,), mode=mode, fill=None,
-                          linear=(0,) if mode is CLIP else ())
-            yield Example(x, np.array([[1, 2], [0, 4], [-1, 2], [3, 3]], np.int32),
-                          dims=GatherDims((1, 2), (), (0, 1)), sizes=(2, 2), mode=mode, fill=None)
+            # What is promised is kept, or forward and reverse mode would differ.
+            low, high = (0, 2) if mode is PROMISE else (-9, 9)
+            linear = () if mode is FILL else (0,)
+            yield Example(v, np.clip(places, low, high), dims=GatherDims((), (0,), (0,)), sizes=(1,),
+                          mode=mode, fill=None, linear=linear)
+            yield Example(x, np.clip(corners, low, high), dims=GatherDims((1, 2), (), (0, 1)), sizes=(2, 2),
+                          mode=mode, fill=None, linear=linear)
             yield Example(x.astype(np.int16), places, dims=GatherDims((0,), (0,), (0,)), sizes=(1, 5),
-                          mode=mode,
-                          fill=None)
+                          mode=mode, fill=None)
         yield Example(v, places, dims=GatherDims((), (0,), (0,)), sizes=(1,), mode=FILL, fill=-1.5)
         yield Example(v, places, dims=GatherDims((), (0,), (0,)), sizes=(1,), mode=FILL, fill=0, linear=(0,))
         yield Example(x, np.array([[[1], [3]], [[0], [0]]], np.int8), dims=GatherDims((0, 3), (), (1,)),
-                      sizes=(4, 2),
-                      mode=FILL, fill=0, linear=(0,))
+                      sizes=(4, 2), mode=FILL, fill=0, linear=(0,))
         yield Example(y, np.array([[[2, 0]], [[1, 4]]], np.uint8), dims=GatherDims((1,), (1, 2), (1, 2)),
                       sizes=(2, 1, 1), mode=PROMISE, fill=None, linear=(0,))
         yield Example(y, np.array([[[1], [2]], [[0], [3]], [[2], [-9]]], np.int32),

@@ -209,7 +209,7 @@ class Scan(Primitive):
 
     def transpose(self, cts: Sequence[Any], *args: Any, program: Program, n_consts: int, n_carry: int, length: int,
                   reverse: bool, unroll: int) -> list[Any]:
-        linear = tuple(isinstance(arg, Linear) for arg in args)
+        linear = _reached(program, [isinstance(arg, Linear) for arg in args], n_consts, n_carry)
         if not all(linear[n_consts:n_consts + n_carry]):
             raise self.missing("transpose rule where a carry does not depend linearly on the input",
                                "use vjp or grad, which run the other carries forward first; or pass them as stacked "
@@ -350,6 +350,20 @@ def reorder_residuals(linear: Program, order: tuple[tuple[str, int], ...], n_con
     const_dots, carry_dots, row_dots = cut(dots, n_const_dots, n_carry_dots)
     return Program([*consts, *const_dots, *carry_dots, *rows, *row_dots], linear.equations, linear.outputs,
                    linear.name)
+
+
+def _reached(program: Program, linear: list[bool], n_consts: int, n_carry: int) -> tuple[bool, ...]:
+    """The inputs that vary with the linear ones: a carry that starts as a constant (a zero) may become one."""
+    while True:
+        varying = {v for v, flag in zip(program.inputs, linear, strict=True) if flag}
+        for eqn in program.equations:
+            if not varying.isdisjoint(eqn.inputs):
+                varying.update(eqn.outputs)
+        grown = [flag or out in varying for flag, out in
+                 zip(linear[n_consts:n_consts + n_carry], program.outputs, strict=False)]
+        if grown == linear[n_consts:n_consts + n_carry]:
+            return tuple(linear)
+        linear[n_consts:n_consts + n_carry] = grown
 
 
 def _transposed_step(program: Program, linear: tuple[bool, ...], live: tuple[bool, ...], n_consts: int, n_carry: int

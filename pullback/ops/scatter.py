@@ -20,6 +20,7 @@ from pullback.ops.families import MovesKeys
 from pullback.ops.index import (
     CLIP,
     FILL,
+    PROMISE,
     GatherDims,
     GatherScatterMode,
     ScatterDims,
@@ -220,34 +221,34 @@ class Scatter(MovesKeys):
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
         draw = self._draw
         v, x, y = draw(rng, 6), draw(rng, 4, 5), draw(rng, 3, 4, 5)
-        linear = self._linear
+        linear, first = self._linear, self._linear[:1]
         places, apart = np.array([[7], [-1], [2], [2]], np.int32), np.array([[1], [9], [0]], np.int32)
         line, row = ScatterDims((), (0,), (0,)), ScatterDims((1,), (0,), (0,))
+        corners = np.array([[1, 2], [0, 4], [-1, 2], [3, 3]], np.int8)
         for mode in GatherScatterMode:
-            yield self._example(v, places, draw(rng, 4), dims=line, mode=mode)
-            yield self._example(x, np.array([[1, 2], [0, 4], [-1, 2], [3, 3]], np.int8), draw(rng, 4, 2, 2),
+            # What is promised is kept, or forward and reverse mode would differ.
+            low, high = (0, 2) if mode is PROMISE else (-9, 9)
+            yield self._example(v, np.clip(places, low, high), draw(rng, 4), dims=line, mode=mode)
+            yield self._example(x, np.clip(corners, low, high), draw(rng, 4, 2, 2),
                                 dims=ScatterDims((1, 2), (), (0, 1)), mode=mode)
-            yield self._example(x, apart, draw(rng, 3, 5), dims=row, mode=mode, unique=True)
+            yield self._example(x, np.clip(apart, low, high), draw(rng, 3, 5), dims=row, mode=mode,
+                                unique=True)
         yield Example(x, np.array([1], np.uint8), draw(rng, 5), dims=ScatterDims((0,), (0,), (0,)), mode=FILL,
-                      unique=True,
-                      sorted=True, linear=linear)
+                      unique=True, sorted=True, linear=linear)
         yield Example(x, np.array([[3], [1]], np.int32), draw(rng, 4, 2, 2),
-                      dims=ScatterDims((0, 2), (), (1,)), mode=FILL,
-                      linear=(0,), fixed=self._fixed)
+                      dims=ScatterDims((0, 2), (), (1,)), mode=FILL, linear=first, fixed=self._fixed)
         yield Example(y, rng.permuted(np.tile(np.arange(4), (3, 1)), axis=1)[:, :2, None].astype(np.int32),
                       draw(rng, 3, 2, 5), dims=ScatterDims((2,), (1,), (1,), (0,), (0,)), mode=FILL,
-                      unique=True,
-                      linear=linear)
+                      unique=True, linear=linear)
         yield Example(y[:, :, :2], np.array([[[0], [1], [2]], [[2], [1], [5]]], np.int32), draw(rng, 2, 2, 3),
                       dims=ScatterDims((1,), (), (1,), (0, 2), (1, 0)), mode=CLIP, unique=True, linear=linear)
-        yield Example(v, np.zeros((0, 1), np.int32), draw(rng, 0), dims=line, mode=FILL, linear=(0,),
+        yield Example(v, np.zeros((0, 1), np.int32), draw(rng, 0), dims=line, mode=FILL, linear=first,
                       fixed=self._fixed)
         yield Example(np.zeros((0, 2), np.float32), np.zeros((1, 1), np.int32), draw(rng, 1, 0),
                       dims=ScatterDims((1,), (1,), (1,)), mode=FILL, unique=True)
         for dtype in (np.int8, np.uint32, dtypes.bfloat16, np.float16, *self._further):
             yield Example(rng.integers(0, 5, 6).astype(dtype), places, rng.integers(0, 5, 4).astype(dtype),
-                          dims=line,
-                          mode=FILL, order=0)
+                          dims=line, mode=FILL, order=0)
 
     # For the examples. Which operands have derivatives where positions meet differs by member.
     _linear: tuple[int, ...] = (0, 2)

@@ -15,6 +15,7 @@ from pullback.core.types import is_scalar
 from pullback.random.arguments import common_shape, dtype_of, fit, in_dtype, one_key, placed, real, sizes
 from pullback.random.discrete import signs
 from pullback.random.uniforms import child, interval, unit
+from pullback.random.whole import sample
 
 __all__ = [
     "cauchy", "double_sided_maxwell", "exponential", "gumbel", "laplace", "logistic", "lognormal", "maxwell",
@@ -38,13 +39,13 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "fc")
-    return placed(normals(key, sizes(shape), dtype), out_sharding)
+    return placed(sample(normals, key, shape=sizes(shape), dtype=dtype), out_sharding)
 
 
-def normals(key: Array, shape: tuple[int, ...], dtype: Any) -> Any:
+def normals(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
     if dtypes.is_complex(dtype):
         part = dtypes.to_real(dtype)
-        parts = (normals(child(key, i), shape, part) for i in range(2))
+        parts = (normals(child(key, i), shape=shape, dtype=part) for i in range(2))
         return lax.complex(*(lax.div(x, part.type(math.sqrt(2))) for x in parts))
     return lax.mul(lax.erf_inv(_open(key, shape, dtype)), dtype.type(math.sqrt(2)))
 
@@ -52,12 +53,12 @@ def normals(key: Array, shape: tuple[int, ...], dtype: Any) -> Any:
 def _open(key: Array, shape: tuple[int, ...], dtype: Any) -> Any:
     """Floats from (-1, 1)."""
     one = dtype.type(1)
-    return interval(key, shape, dtype, np.nextafter(-one, one), one)
+    return interval(key, np.nextafter(-one, one), one, shape=shape, dtype=dtype)
 
 
 def _positive(key: Array, shape: tuple[int, ...], dtype: Any) -> Any:
     """Floats from (0, 1): 0 is replaced by the smallest normal number."""
-    return interval(key, shape, dtype, dtypes.finfo(dtype).tiny, 1.0)
+    return interval(key, dtypes.finfo(dtype).tiny, 1.0, shape=shape, dtype=dtype)
 
 
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None, *,
@@ -76,13 +77,18 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
     dtype = dtype_of(dtype, np.float64, "f")
     lower, upper = real(lower, "lower"), real(upper, "upper")
     shape = common_shape(shape, lower, upper)
-    lower, upper = (fit(lax.convert_element_type(bound, dtype), shape) for bound in (lower, upper))
+    bounds = (lax.convert_element_type(bound, dtype) for bound in (lower, upper))
+    return placed(sample(_truncated, key, *bounds, shape=shape, dtype=dtype), out_sharding)
+
+
+def _truncated(key: Array, lower: Any, upper: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    lower, upper = fit(lower, shape), fit(upper, shape)
     root = dtype.type(math.sqrt(2))
-    x = interval(key, shape, dtype, lax.erf(lax.div(lower, root)), lax.erf(lax.div(upper, root)))
-    x = lax.mul(lax.erf_inv(x), root)
+    ends = (lax.erf(lax.div(bound, root)) for bound in (lower, upper))
+    x = lax.mul(lax.erf_inv(interval(key, *ends, shape=shape, dtype=dtype)), root)
     least, most = (lax.nextafter(lax.stop_gradient(bound), lax.full_like(bound, end))
                    for bound, end in ((lower, np.inf), (upper, -np.inf)))
-    return placed(lax.min(most, lax.max(least, x)), out_sharding)
+    return lax.min(most, lax.max(least, x))
 
 
 def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
@@ -97,11 +103,11 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: A
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
-    return placed(exponentials(key, sizes(shape), dtype), out_sharding)
+    return placed(sample(exponentials, key, shape=sizes(shape), dtype=dtype), out_sharding)
 
 
-def exponentials(key: Array, shape: tuple[int, ...], dtype: Any) -> Any:
-    return lax.neg(lax.log1p(lax.neg(unit(key, shape, dtype))))
+def exponentials(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return lax.neg(lax.log1p(lax.neg(unit(key, shape=shape, dtype=dtype))))
 
 
 def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
@@ -114,8 +120,12 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
-    x = _open(key, sizes(shape), dtype)
-    return placed(lax.mul(lax.sign(x), lax.log1p(lax.neg(lax.abs(x)))), out_sharding)
+    return placed(sample(_laplace, key, shape=sizes(shape), dtype=dtype), out_sharding)
+
+
+def _laplace(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    x = _open(key, shape, dtype)
+    return lax.mul(lax.sign(x), lax.log1p(lax.neg(lax.abs(x))))
 
 
 def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
@@ -128,8 +138,12 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any 
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
-    x = _positive(key, sizes(shape), dtype)
-    return placed(lax.sub(lax.log(x), lax.log1p(lax.neg(x))), out_sharding)
+    return placed(sample(_logistic, key, shape=sizes(shape), dtype=dtype), out_sharding)
+
+
+def _logistic(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    x = _positive(key, shape, dtype)
+    return lax.sub(lax.log(x), lax.log1p(lax.neg(x)))
 
 
 def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
@@ -142,8 +156,12 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
-    x = interval(key, sizes(shape), dtype, dtypes.finfo(dtype).eps, 1.0)
-    return placed(lax.tan(lax.mul(lax.sub(x, dtype.type(0.5)), dtype.type(math.pi))), out_sharding)
+    return placed(sample(_cauchy, key, shape=sizes(shape), dtype=dtype), out_sharding)
+
+
+def _cauchy(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    x = interval(key, dtypes.finfo(dtype).eps, 1.0, shape=shape, dtype=dtype)
+    return lax.tan(lax.mul(lax.sub(x, dtype.type(0.5)), dtype.type(math.pi)))
 
 
 def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None, *,
@@ -161,12 +179,12 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
-    return placed(gumbels(key, sizes(shape), dtype, mode), out_sharding)
+    return placed(sample(gumbels, key, shape=sizes(shape), dtype=dtype, mode=mode), out_sharding)
 
 
-def gumbels(key: Array, shape: tuple[int, ...], dtype: Any, mode: str | None) -> Any:
+def gumbels(key: Array, *, shape: tuple[int, ...], dtype: Any, mode: str | None) -> Any:
     if mode == "high":
-        both = unit(key, (2, *shape), dtype)
+        both = unit(key, shape=(2, *shape), dtype=dtype)
         high, low = (lax.index_in_dim(both, i, 0, keepdims=False) for i in range(2))
         eps = float(dtypes.finfo(dtype).eps)
         fine = lax.add(lax.add(high, lax.mul(low, dtype.type(eps))), dtype.type(eps ** 2 / 2))
@@ -195,7 +213,11 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_shardi
     dtype = dtype_of(dtype, np.float64, "f")
     b = in_dtype(b, dtype, "b")
     shape = common_shape(shape, b)
-    return placed(lax.exp(lax.div(exponentials(key, shape, dtype), fit(b, shape))), out_sharding)
+    return placed(sample(_pareto, key, b, shape=shape, dtype=dtype), out_sharding)
+
+
+def _pareto(key: Array, b: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return lax.exp(lax.div(exponentials(key, shape=shape, dtype=dtype), fit(b, shape)))
 
 
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *,
@@ -214,8 +236,12 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *,
     dtype = dtype_of(dtype, np.float64, "f")
     scale = in_dtype(scale, dtype, "scale")
     shape = common_shape(shape, scale)
-    x = lax.sqrt(lax.mul(lax.log(unit(key, shape, dtype)), dtype.type(-2)))
-    return placed(lax.mul(x, fit(scale, shape)), out_sharding)
+    return placed(sample(_rayleigh, key, scale, shape=shape, dtype=dtype), out_sharding)
+
+
+def _rayleigh(key: Array, scale: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    x = lax.sqrt(lax.mul(lax.log(unit(key, shape=shape, dtype=dtype)), dtype.type(-2)))
+    return lax.mul(x, fit(scale, shape))
 
 
 _ONE = np.float32(1.0)
@@ -238,7 +264,11 @@ def lognormal(key: Any, sigma: Any = _ONE, shape: Any = None, dtype: Any = None,
     dtype = dtype_of(dtype, np.float64, "fc")
     sigma = in_dtype(sigma, dtype, "sigma")
     shape = common_shape(shape, sigma)
-    return placed(lax.exp(lax.mul(normals(key, shape, dtype), fit(sigma, shape))), out_sharding)
+    return placed(sample(_lognormal, key, sigma, shape=shape, dtype=dtype), out_sharding)
+
+
+def _lognormal(key: Array, sigma: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    return lax.exp(lax.mul(normals(key, shape=shape, dtype=dtype), fit(sigma, shape)))
 
 
 def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None) -> Array:
@@ -260,7 +290,8 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype
     t = type_of(concentration)
     exact = lax.convert_element_type(concentration, dtypes.to_inexact(t.dtype))
     inverse = lax.div(lax.full_like(exact, 1), exact)
-    x = _times(exponentials(key, sizes(shape), dtype), inverse, t.weak or is_scalar(concentration), lax.pow)
+    x = sample(exponentials, key, shape=sizes(shape), dtype=dtype)
+    x = _times(x, inverse, t.weak or is_scalar(concentration), lax.pow)
     return _times(x, scale, type_of(scale).weak, lax.mul)
 
 
@@ -282,14 +313,12 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
-    return placed(_maxwells(key, sizes(shape), dtype), out_sharding)
+    return placed(sample(_maxwells, key, shape=sizes(shape), dtype=dtype), out_sharding)
 
 
-def _maxwells(key: Array, shape: tuple[int, ...], dtype: Any) -> Any:
-    vectors = normals(key, (*shape, 3), dtype)
-    squares = lax.mul(vectors, vectors)
-    total = lax.reduce_sum(squares, (len(shape),))
-    return lax.sqrt(total)
+def _maxwells(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    vectors = normals(key, shape=(*shape, 3), dtype=dtype)
+    return lax.sqrt(lax.reduce_sum(lax.mul(vectors, vectors), (len(shape),)))
 
 
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Array:
@@ -310,9 +339,14 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
     loc, scale = real(loc, "loc"), real(scale, "scale")
     params = lax.broadcast_shapes(type_of(loc).shape, type_of(scale).shape)
     shape = (sizes(shape) or params) + params
-    x = lax.mul(signs(child(key, 1), shape, dtype), _maxwells(child(key, 0), shape, dtype))
+    x = sample(_signed_maxwells, key, shape=shape, dtype=dtype)
     x = _times(x, scale, type_of(scale).weak, lax.mul)
     return _times(x, loc, type_of(loc).weak, lax.add)  # type: ignore[no-any-return]
+
+
+def _signed_maxwells(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    sign = signs(child(key, 1), shape=shape, dtype=dtype)
+    return lax.mul(sign, _maxwells(child(key, 0), shape=shape, dtype=dtype))
 
 
 def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None, *,
@@ -332,14 +366,18 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dt
     left, mode, right = (in_dtype(x, dtype, what)
                          for x, what in ((left, "left"), (mode, "mode"), (right, "right")))
     shape = common_shape(shape, left, mode, right)
+    return placed(sample(_triangular, key, left, mode, right, shape=shape, dtype=dtype), out_sharding)
+
+
+def _triangular(key: Array, left: Any, mode: Any, right: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     left, mode, right = (fit(x, shape) for x in (left, mode, right))
-    x = unit(key, shape, dtype)
+    x = unit(key, shape=shape, dtype=dtype)
     width = lax.sub(right, left)
     rising = lax.add(left, lax.sqrt(lax.mul(lax.mul(x, width), lax.sub(mode, left))))
     rest = lax.sub(dtype.type(1), x)
     falling = lax.sub(right, lax.sqrt(lax.mul(lax.mul(rest, width), lax.sub(right, mode))))
     share = lax.div(lax.sub(mode, left), width)
-    return placed(lax.select(lax.lt(x, share), rising, falling), out_sharding)
+    return lax.select(lax.lt(x, share), rising, falling)
 
 
 def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Array:
@@ -359,13 +397,17 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_shard
     dtype = dtype_of(dtype, np.float64, "f")
     mean = in_dtype(mean, dtype, "mean")
     shape = common_shape(shape, mean)
+    return placed(sample(_wald, key, mean, shape=shape, dtype=dtype), out_sharding)
+
+
+def _wald(key: Array, mean: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     mean = fit(mean, shape)
-    n = normals(child(key, 0), shape, dtype)
+    n = normals(child(key, 0), shape=shape, dtype=dtype)
     y = lax.mul(n, n)
     square = lax.mul(mean, mean)
     # The smaller root of the transformation to chi-square; the larger is mean**2 over it.
     root = lax.sqrt(lax.add(lax.mul(lax.mul(mean, dtype.type(4)), y), lax.mul(square, lax.mul(y, y))))
     two = dtype.type(2)
     x = lax.sub(lax.add(lax.div(lax.mul(square, y), two), mean), lax.mul(root, lax.div(mean, two)))
-    small = lax.le(unit(child(key, 1), shape, dtype), lax.div(mean, lax.add(mean, x)))
-    return placed(lax.select(small, x, lax.div(square, x)), out_sharding)
+    small = lax.le(unit(child(key, 1), shape=shape, dtype=dtype), lax.div(mean, lax.add(mean, x)))
+    return lax.select(small, x, lax.div(square, x))

@@ -12,6 +12,7 @@ from pullback.core.array import Array
 from pullback.core.trace import type_of
 from pullback.random.arguments import common_shape, dtype_of, fit, one_key, placed, real, sizes
 from pullback.random.uniforms import unit
+from pullback.random.whole import sample
 
 __all__ = ["bernoulli", "geometric", "rademacher"]
 
@@ -40,13 +41,17 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *,
         raise errors.type_error(f"p is {type_of(p)}, probabilities of a float dtype are required",
                                 fix="pass a float, e.g. p / 1.0")
     shape = common_shape(shape, p)
-    p = fit(lax.convert_element_type(p, dtype), shape)
+    return placed(sample(_bernoulli, key, p, shape=shape, dtype=dtype, mode=mode), out_sharding)
+
+
+def _bernoulli(key: Array, p: Any, *, shape: tuple[int, ...], dtype: Any, mode: str) -> Any:
+    p = fit(p, shape)
     if mode == "low":
-        return placed(lax.lt(unit(key, shape, dtype), p), out_sharding)
-    both = unit(key, (2, *shape), dtype)
+        return lax.lt(unit(key, shape=shape, dtype=dtype), p)
+    both = unit(key, shape=(2, *shape), dtype=dtype)
     high, low = (lax.index_in_dim(both, i, 0, keepdims=False) for i in range(2))
     step = dtype.type(dtypes.finfo(dtype).eps)
-    return placed(lax.lt(lax.mul(low, step), lax.sub(p, high)), out_sharding)
+    return lax.lt(lax.mul(low, step), lax.sub(p, high))
 
 
 def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
@@ -61,12 +66,12 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.int64, "biufc")
-    return placed(signs(key, sizes(shape), dtype), out_sharding)
+    return placed(sample(signs, key, shape=sizes(shape), dtype=dtype), out_sharding)
 
 
-def signs(key: Array, shape: tuple[int, ...], dtype: Any) -> Any:
+def signs(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
     # The dtype of a Python float decides how many bits are drawn.
-    coin = lax.lt(unit(key, shape, dtypes.canonicalize(np.float64)), 0.5)
+    coin = lax.lt(unit(key, shape=shape, dtype=dtypes.canonicalize(np.float64)), 0.5)
     one = lax.full(shape, 1, dtype)
     return lax.select(coin, one, lax.neg(one))
 
@@ -87,8 +92,12 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sha
     p = real(p, "p")
     p = lax.convert_element_type(p, dtypes.to_inexact(type_of(p).dtype))
     shape = common_shape(shape, p)
-    x = unit(key, shape, p.dtype)
+    x = sample(_trials, key, p, shape=shape, dtype=p.dtype)
+    return placed(lax.convert_element_type(x, dtype), out_sharding)
+
+
+def _trials(key: Array, p: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    x = unit(key, shape=shape, dtype=dtype)
     x = lax.select(lax.eq(x, lax.full_like(x, 0)), lax.full_like(x, 1), x)
     trials = lax.div(lax.log(x), fit(lax.log1p(lax.neg(p)), shape))
-    trials = lax.add(lax.floor(trials), p.dtype.type(1))
-    return placed(lax.convert_element_type(trials, dtype), out_sharding)
+    return lax.add(lax.floor(trials), dtype.type(1))

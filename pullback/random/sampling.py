@@ -18,6 +18,7 @@ from pullback.ops.bits import random_bits
 from pullback.random.arguments import common_shape, count, one_key, placed, real, sizes
 from pullback.random.continuous import gumbels
 from pullback.random.uniforms import child, integers, unit
+from pullback.random.whole import sample
 
 __all__ = ["categorical", "choice", "permutation"]
 
@@ -59,7 +60,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
     if replace:
         full = list(shape[len(lead):])
         full.insert(axis, categories)
-        noise = gumbels(key, (*lead, *full), t.dtype, mode)
+        noise = sample(gumbels, key, shape=(*lead, *full), dtype=t.dtype, mode=mode)
         dims = range(len(lead), len(lead) + t.ndim)
         scores = lax.add(noise, lax.broadcast_in_dim(logits, noise.shape, dims))
         return placed(lax.argmax(scores, len(lead) + axis, index), out_sharding)
@@ -70,7 +71,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
     if shape[len(lead):] != rest:
         raise errors.value_error(f"shape {shape} does not end in {rest}, the other axes of the logits",
                                  fix="broadcast the logits first")
-    scores = lax.add(gumbels(key, t.shape, t.dtype, mode), logits)
+    scores = lax.add(sample(gumbels, key, shape=t.shape, dtype=t.dtype, mode=mode), logits)
     best = lax.top_k(scores, draws, axis=axis)[1]
     perm = (axis, *(i for i in range(t.ndim) if i != axis))
     return placed(lax.reshape(lax.transpose(best, perm), shape), out_sharding)
@@ -206,12 +207,12 @@ def _chosen(key: Array, size: int, shape: tuple[int, ...], replace: bool, p: Any
                                  fix="pass an array of this size")
     p = lax.convert_element_type(p, dtypes.to_inexact(t.dtype))
     if not replace:
-        scores = lax.add(gumbels(key, (size,), p.dtype, mode), lax.log(p))
+        scores = lax.add(sample(gumbels, key, shape=(size,), dtype=p.dtype, mode=mode), lax.log(p))
         best = lax.convert_element_type(lax.top_k(scores, draws, axis=0)[1], dtypes.canonicalize(np.int64))
         return lax.reshape(best, shape)
     total = lax.cumsum(p)
     end = lax.index_in_dim(total, size - 1, 0, keepdims=False)
-    points = lax.mul(lax.sub(p.dtype.type(1), unit(key, shape, p.dtype)), end)
+    points = lax.mul(lax.sub(p.dtype.type(1), unit(key, shape=shape, dtype=p.dtype)), end)
     return lax.convert_element_type(_first_reaching(total, points), dtypes.canonicalize(np.int64))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from pullback.core.trace import type_of
 from pullback.core.types import is_scalar
 from pullback.ops.bits import random_bits, random_fold_in
 from pullback.random.arguments import common_shape, dtype_of, fit, one_key, placed, real, sizes
+from pullback.random.whole import sample
 
 __all__ = ["bits", "randint", "uniform"]
 
@@ -58,25 +60,33 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
     bounds = real(minval, "minval"), real(maxval, "maxval")
-    return placed(interval(key, common_shape(sizes(shape), *bounds), dtype, *bounds), out_sharding)
+    shape = common_shape(sizes(shape), *bounds)
+    if is_scalar(bounds[0]) and is_scalar(bounds[1]) and bounds == (0, 1):
+        return placed(sample(unit, key, shape=shape, dtype=dtype), out_sharding)
+    return placed(sample(interval, key, *bounds, shape=shape, dtype=dtype), out_sharding)
 
 
-def unit(key: Array, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Floats from [0, 1): random digits behind the point of a number from [1, 2), less 1."""
+@functools.cache
+def _digits(dtype: Any) -> tuple[int, Any, Any, Any, Any]:
+    """How random digits become floats: bits to draw, unsigned dtype, shift; 1 as its pattern and as a float."""
     info = dtypes.finfo(dtype)
     width = info.bits if info.nmant >= 8 else 8
-    mantissa: Any = random_bits(key, bit_width=width, shape=shape)
     kind = _UINT[dtype.itemsize]
-    mantissa = lax.convert_element_type(mantissa, kind)
-    mantissa = lax.shift_right_logical(mantissa, kind.type(width - info.nmant))
     one = np.ones((), dtype)
-    digits = lax.bitwise_or(mantissa, one.view(kind)[()])
-    return lax.sub(lax.bitcast_convert_type(digits, dtype), one[()])
+    return width, kind, kind.type(width - info.nmant), one.view(kind)[()], one[()]
 
 
-def interval(key: Array, shape: tuple[int, ...], dtype: Any, low: Any, high: Any) -> Any:
+def unit(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Floats from [0, 1): random digits behind the point of a number from [1, 2), less 1."""
+    width, kind, shift, pattern, one = _digits(dtype)
+    mantissa = lax.convert_element_type(random_bits(key, bit_width=width, shape=shape), kind)
+    number = lax.bitwise_or(lax.shift_right_logical(mantissa, shift), pattern)
+    return lax.sub(lax.bitcast_convert_type(number, dtype), one)
+
+
+def interval(key: Array, low: Any, high: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     """Floats of `dtype` from [low, high), bounds that broadcast to `shape`."""
-    x = unit(key, shape, dtype)
+    x = unit(key, shape=shape, dtype=dtype)
     if is_scalar(low) and is_scalar(high):
         low, high = (np.asarray(bound).astype(dtype)[()] for bound in (low, high))
         span = high - low

@@ -57,7 +57,7 @@ def test_grad_arguments():
 
 
 def test_integers_complex_and_holomorphic():
-    same(lambda j: j.grad(lambda n, x: j.numpy.sum(x) * n, (0, 1), allow_int=True), np.arange(3), X)
+    same(lambda j: j.grad(lambda n, x: j.numpy.sum(x) * n, (0, 1), allow_int=True), np.int32(3), X)
     same(lambda j: j.grad(lambda z: z ** 2, holomorphic=True), np.complex64(1 + 2j))
     same(lambda j: j.grad(lambda z: j.numpy.real(z * j.numpy.conj(z)) + j.numpy.imag(z)), np.complex64(1 + 2j))
     same(lambda j: j.vjp(lambda z: z * (1 + 2j), np.complex64(1j))[1], np.complex64(1 - 1j))
@@ -144,7 +144,7 @@ def test_perturbation_confusion():
     _, dot = pullback.jvp(lambda x: x * pullback.jvp(lambda y: x + y, (1.0,), (1.0,))[1], (2.0,), (1.0,))
     assert dot == 1.0
     value = pullback.grad(lambda x: pullback.grad(lambda y: x * y * y)(x))(3.0)
-    np.testing.assert_allclose(value, 12.0 - 6.0)
+    np.testing.assert_allclose(value, 12.0)  # d/dx of 2 x x
 
 
 def test_closures_over_outer_tracers():

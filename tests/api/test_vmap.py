@@ -46,7 +46,7 @@ COLLECTIVES = {
     "all_gather": lambda j, x: j.lax.all_gather(x, "i"),
     "all_gather axis": lambda j, x: j.lax.all_gather(x, "i", axis=1),
     "all_gather tiled": lambda j, x: j.lax.all_gather(x, "i", tiled=True),
-    "ppermute": lambda j, x: j.lax.ppermute(x, "i", [(0, 1), (1, 2)]),
+    "ppermute": lambda j, x: j.lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 0)]),
     "pshuffle": lambda j, x: j.lax.pshuffle(x, "i", [2, 0, 1]),
     "all_to_all": lambda j, x: j.lax.all_to_all(x[:3], "i", 0, 0),
     "psum_scatter": lambda j, x: j.lax.psum_scatter(x[:3], "i"),
@@ -63,7 +63,7 @@ def test_collectives(name):
     same(lambda j: j.jit(j.vmap(lambda x: COLLECTIVES[name](j, x), axis_name="i")), A)
 
 
-DIFFERENTIABLE = [n for n in COLLECTIVES if n not in ("pmax", "pmin", "psum tree", "axis_index")]
+DIFFERENTIABLE = [n for n in COLLECTIVES if n not in ("pmax", "pmin", "psum tree", "axis_index", "all_to_all")]
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
@@ -72,6 +72,17 @@ def test_collectives_differentiate(name):
         return j.numpy.sum(y * j.numpy.arange(y.size, dtype=np.float32).reshape(y.shape))
     same(lambda j: j.grad(lambda a: weigh(j, j.vmap(lambda x: COLLECTIVES[name](j, x), axis_name="i")(a))), A)
     same(lambda j: j.vmap(j.grad(lambda x: weigh(j, COLLECTIVES[name](j, x))), axis_name="i"), A)
+
+
+def test_what_jax_refuses_of_collectives():
+    """A partial permutation leaves zeros; all_to_all has its transpose."""
+    partial = pullback.vmap(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")
+    np.testing.assert_array_equal(partial(A), np.stack([0 * A[0], A[0], A[1]]))
+    square = A[:, :3]
+    deal = pullback.vmap(lambda x: lax.all_to_all(x, "i", 0, 0), axis_name="i")
+    np.testing.assert_array_equal(deal(square), square.T)
+    gradient = pullback.grad(lambda a: jnp.sum(deal(a) * square))(square)
+    np.testing.assert_array_equal(gradient, square.T)
 
 
 def test_two_named_axes():
