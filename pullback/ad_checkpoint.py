@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
-from pullback.api.checkpoint import checkpoint, checkpoint_name, checkpoint_policies, print_saved_residuals, remat
+from pullback.api.checkpoint import (
+    checkpoint,
+    checkpoint_name,
+    checkpoint_policies,
+    print_saved_residuals,
+    remat,
+)
 
 __all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "remat"]

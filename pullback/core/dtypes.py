@@ -8,11 +8,12 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any, ClassVar, Literal, TypeAlias, cast, overload
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, cast, overload
 
 import ml_dtypes
 import numpy as np
 
+from pullback.core import errors
 from pullback.core.config import enable_x64, numpy_dtype_promotion
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -74,6 +75,7 @@ class KeyDtype:
 
 
 DType: TypeAlias = np.dtype[Any] | KeyDtype
+E = TypeVar("E", bound=BaseException)
 Weak: TypeAlias = tuple[DType, bool]
 
 _KEYS = {impl: KeyDtype(f"key<{tag}>", impl, shape) for tag, impl, shape in (
@@ -98,14 +100,14 @@ _FIXES = {"M": "count from a fixed date, e.g. x.astype('int64')", "m": "make it 
 _NUMERIC = "bool, integer, float or complex"
 
 
-def _message(given: str, required: str, fix: str) -> str:
-    return f"{given}\n  required: {required}\n  fix: {fix}"
+def _failure(cls: type[E], given: str, required: str, fix: str) -> E:
+    return errors.make(cls, given, notes=(f"required: {required}",), fix=fix)
 
 
 def key_dtype(impl: str) -> KeyDtype:
     """The element type of keys of the PRNG implementation of this name."""
     if impl not in _KEYS:
-        raise ValueError(_message(f"no PRNG is called {impl!r}", f"one of {[*_KEYS]}", "use 'threefry2x32'"))
+        raise _failure(ValueError, f"no PRNG is called {impl!r}", f"one of {[*_KEYS]}", "use 'threefry2x32'")
     return _KEYS[impl]
 
 
@@ -159,8 +161,8 @@ def _user_level() -> int:
 
 
 def _unsupported(given: object, fix: str) -> TypeError:
-    return TypeError(_message(f"{given} is not a supported dtype",
-                              f"{_NUMERIC}, in native byte order, or a PRNG key type", fix))
+    return _failure(TypeError, f"{given} is not a supported dtype",
+                              f"{_NUMERIC}, in native byte order, or a PRNG key type", fix)
 
 
 def _resolve(like: Any) -> DType:
@@ -209,8 +211,8 @@ is_inexact = _of_kind("f", "c")
 
 def _numeric(dtype: DType, question: str, error: type[Exception]) -> np.dtype[Any]:
     if isinstance(dtype, KeyDtype) or dtype is float0:
-        raise error(_message(f"{short_name(dtype)} has no {question}", _NUMERIC,
-                             "pass numbers; the raw bits of keys are integers (random.key_data)"))
+        raise _failure(error, f"{short_name(dtype)} has no {question}", _NUMERIC,
+                             "pass numbers; the raw bits of keys are integers (random.key_data)")
     return dtype
 
 
@@ -307,10 +309,11 @@ def _join(nodes: set[_Node], strict: bool) -> _Node:
     given = sorted(f"Python {node}" if isinstance(node, str) else short_name(node) for node in nodes)
     reason, fix = "one dtype, or an explicit cast", "cast explicitly, e.g. x.astype('float32')"
     if any(_KIND.get(node) in ("key", "0") for node in nodes):
-        reason, fix = "PRNG keys and float0 go only with themselves", "keep them apart from numbers"
-    elif strict:
+        reason = "PRNG keys and float0 go only with themselves"
+        raise _failure(TypeError, f"{' and '.join(given)} have no common type", reason, "keep them apart from numbers")
+    if strict:
         reason = "with numpy_dtype_promotion='strict', one dtype, and Python scalars of its kind"
-    raise TypePromotionError(_message(f"{' and '.join(given)} have no implicit common type", reason, fix))
+    raise _failure(TypePromotionError, f"{' and '.join(given)} have no implicit common type", reason, fix)
 
 
 
@@ -325,7 +328,7 @@ def promote(types: Sequence[Weak]) -> Weak:
     if key in _PROMOTED:
         return _PROMOTED[key]
     if not types:
-        raise ValueError(_message("no types to promote", "at least one array or dtype", "pass an operand"))
+        raise _failure(ValueError, "no types to promote", "at least one array or dtype", "pass an operand")
     types = [(canonicalize(dtype), weak) for dtype, weak in types]
     if len(types) == 1:
         return types[0]
@@ -363,8 +366,8 @@ def _operand(x: Any) -> Weak:
             return python_scalar_dtype(python), False
     if x is None:
         return canonicalize(float64), False
-    raise TypeError(_message(f"an argument of type {type(x).__name__} has no dtype",
-                             "arrays, Python scalars or dtypes", "convert it first, e.g. np.asarray(x)"))
+    raise _failure(TypeError, f"an argument of type {type(x).__name__} has no dtype",
+                             "arrays, Python scalars or dtypes", "convert it first, e.g. np.asarray(x)")
 
 
 @overload
@@ -393,8 +396,8 @@ class ScalarType(type):
 
     def __call__(cls, x: Any) -> Any:
         if ScalarType.make is None:
-            raise RuntimeError(_message(f"{cls.__name__}: no arrays yet", "pullback.numpy",
-                                        "import pullback.numpy"))
+            raise _failure(RuntimeError, f"{cls.__name__}: no arrays yet", "pullback.numpy",
+                                        "import pullback.numpy")
         return ScalarType.make(x, cls.dtype)
 
     def __instancecheck__(cls, instance: Any) -> bool:

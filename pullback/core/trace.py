@@ -7,6 +7,7 @@ are no levels: a value belongs to the trace that its tracer names, and to no oth
 
 from __future__ import annotations
 
+import builtins
 import threading
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -123,7 +124,6 @@ class Tracer(Array):
     __slots__ = ("source", "trace", "type")
 
     trace: Trace
-    type: ArrayType
     source: source.Source | None
 
     def concrete(self) -> Any:
@@ -134,7 +134,7 @@ class Tracer(Array):
         """Sentences that say where this value comes from, for error messages."""
         return ()
 
-    def known(self, error: type[BaseException], use: str, fix: str) -> Any:
+    def known(self, error: builtins.type[BaseException], use: str, fix: str) -> Any:
         """The Array this tracer stands for; an `error` that says why there is none otherwise."""
         value = concrete(self)
         if value is None:

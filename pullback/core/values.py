@@ -22,13 +22,14 @@ def value(x: Any) -> Any:
     if isinstance(x, Array) or type(x) in _SCALARS:
         return x
     if isinstance(x, np.generic):
-        dtype = dtypes.canonicalize(x.dtype)
+        dtype: Any = dtypes.canonicalize(x.dtype)
         return x if dtype == x.dtype else dtype.type(x)
     if isinstance(x, np.ndarray):
-        return ConcreteArray(ArrayType(x.shape, dtypes.canonicalize(x.dtype)),
-                             np.array(x, dtype=dtypes.canonicalize(x.dtype), order="C"))
+        canonical: Any = dtypes.canonicalize(x.dtype)
+        return ConcreteArray(ArrayType(x.shape, canonical), np.array(x, dtype=canonical, order="C"))
     if isinstance(x, _SCALARS):  # subclasses: enum members and the like
-        return next(kind for kind in _SCALARS if isinstance(x, kind))(x)
+        kind: Any = next(kind for kind in _SCALARS if isinstance(x, kind))
+        return kind(x)
     convert = getattr(x, "__jax_array__", None)
     if convert is not None:
         return value(convert())
@@ -48,7 +49,7 @@ def scalar_of(x: Any, dtype: Any, weak: bool) -> Any:
         if python is not None and dtypes.python_scalar_dtype(python) == dtype:
             return python(x)
     if type(x) is int and kind in "iu":
-        info = dtypes.iinfo(dtype)
+        info: Any = dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
         if not info.min <= x <= info.max:
             raise errors.make(OverflowError, _RANGE_ERROR.format(x, dtype),
                               fix="use a wider dtype, or a value inside the range")

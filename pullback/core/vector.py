@@ -15,14 +15,14 @@ from pullback.core.types import ArrayType, Linear, Zero
 class Zeros(Primitive):
     """An array of zeros of type `of`."""
 
-    def type(self, *, of: ArrayType) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, *, of: ArrayType) -> list[ArrayType]:
         return [of]
 
-    def numpy(self, *, of: ArrayType) -> Outputs:  # type: ignore[override]
+    def numpy(self, *, of: ArrayType) -> Outputs:
         physical = of.physical()
         return [np.zeros(physical.shape, physical.dtype)]
 
-    def hlo(self, b: Any, *, of: ArrayType) -> Outputs:  # type: ignore[override]
+    def hlo(self, b: Any, *, of: ArrayType) -> Outputs:
         return [b.full(0, of.physical())]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, of: ArrayType) -> tuple[Outputs, Outputs]:
@@ -43,14 +43,14 @@ class Zeros(Primitive):
 class AddAny(Primitive):
     """The sum of two values of one type: how cotangents meet."""
 
-    def type(self, x: ArrayType, y: ArrayType) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, x: ArrayType, y: ArrayType) -> list[ArrayType]:
         assert x.shape == y.shape and x.dtype == y.dtype, (x, y)
         return [x if x.weak == y.weak else x.strong()]
 
-    def numpy(self, x: np.ndarray, y: np.ndarray) -> Outputs:  # type: ignore[override]
+    def numpy(self, x: np.ndarray, y: np.ndarray) -> Outputs:
         return [np.add(x, y)]
 
-    def hlo(self, b: Any, x: Any, y: Any) -> Outputs:  # type: ignore[override]
+    def hlo(self, b: Any, x: Any, y: Any) -> Outputs:
         return [b.op("stablehlo.add", [x, y], b.outputs[0])]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Outputs, Outputs]:
@@ -74,13 +74,13 @@ class AddAny(Primitive):
 class Broadcast(Primitive):
     """A value repeated along a new leading axis: how an unbatched value joins batched ones."""
 
-    def type(self, x: ArrayType, *, size: int) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, x: ArrayType, *, size: int) -> list[ArrayType]:
         return [x.batched(size)]
 
-    def numpy(self, x: np.ndarray, *, size: int) -> Outputs:  # type: ignore[override]
+    def numpy(self, x: np.ndarray, *, size: int) -> Outputs:
         return [np.broadcast_to(x, (size, *np.shape(x)))]
 
-    def hlo(self, b: Any, x: Any, *, size: int) -> Outputs:  # type: ignore[override]
+    def hlo(self, b: Any, x: Any, *, size: int) -> Outputs:
         return [b.broadcast_in_dim(x, range(1, len(b.outputs[0].physical().shape)), b.outputs[0].physical())]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, size: int) -> tuple[Outputs, Outputs]:

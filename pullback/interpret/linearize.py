@@ -132,7 +132,8 @@ def linearize_program(program: Program, nonzero: tuple[bool, ...], wanted: tuple
     def forward(*args: Any) -> list[Any]:
         outputs, linearized = linearize(lambda *xs: evaluate(program, xs), args, nonzero, wanted)
         positions = {id(arg): i for i, arg in enumerate(args)}
-        extra, sources = [], []
+        extra: list[Any] = []
+        sources: list[tuple[str, int]] = []
         for residual in linearized.residuals:
             if id(residual) in positions:
                 sources.append(("in", positions[id(residual)]))

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pullback.api.flat import FlatFunction, check_callable, flatten_args, function_name
 from pullback.api.batch import vmap
+from pullback.api.flat import FlatFunction, check_callable, flatten_args, function_name
 from pullback.core import config, dtypes, errors, tree
 from pullback.core.primitive import TABLE
 from pullback.core.program import Literal, Program, Var

@@ -269,13 +269,13 @@ def _power_of_integers(x: Any, y: Any) -> Any:
     """
     one, zero = number(y, 1), number(y, 0)
     void = bits.and_(ops.eq(x, number(x, 0)), ops.ne(y, zero))
-    result: Any = number(x, 1)
+    result: Any = one  # of the dtype of both, and weak only if both are
     for digit in range(6):
         odd = ops.ne(bits.and_(y, one), zero)
         result = ops.mul(result, ops.select_n(odd, number(x, 1), x))
         if digit < 5:
             x, y = ops.mul(x, x), bits.shift_right_logical(y, one)
-    return ops.select_n(void, result, number(result, 0))
+    return ops.select_n(void, result, zero)
 
 
 def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:

@@ -15,7 +15,16 @@ from pullback.core.values import scalar_of
 from pullback.lax.operand import retype
 from pullback.numpy.arguments import part
 from pullback.numpy.cumulative import cumsum, diff
-from pullback.numpy.elementwise import absolute, add, divide, floor_divide, negative, remainder, subtract, trunc
+from pullback.numpy.elementwise import (
+    absolute,
+    add,
+    divide,
+    floor_divide,
+    negative,
+    remainder,
+    subtract,
+    trunc,
+)
 from pullback.numpy.joining import concatenate
 from pullback.numpy.logic import equal, greater, less, logical_and, where
 from pullback.numpy.promotion import as_array, broadcast, inexact, inexact_pair, operand, promoted
@@ -137,7 +146,7 @@ def signbit(x: ArrayLike, /) -> Array:
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """The real number x1 with the sign of x2. No derivative by x2."""
     x, y = inexact_pair(_real(operand(x1)), _real(operand(x2)))
-    size = ops.abs(x)
+    size = ops.abs(x if type_of(y).weak else retype(x, type_of(x).dtype))
     return ops.select_n(signbit(y), size, ops.neg(size))
 
 
@@ -236,7 +245,7 @@ _SINC = tuple((-1) ** n / math.factorial(2 * n + 1) for n in range(7, -1, -1))
 
 
 def sinc(x: ArrayLike, /) -> Array:
-    """sin(pi x) / (pi x), and 1 at 0; smooth there.
+    """sin(pi x) / (pi x), 1 at 0 and 0 at infinity; smooth at 0.
 
     Example:
       >>> jnp.sinc(jnp.array([0.0, 0.5, 1.0])).round(4)
@@ -251,8 +260,10 @@ def sinc(x: ArrayLike, /) -> Array:
     series: Any = number(y, _SINC[0])
     for coefficient in _SINC[1:]:
         series = ops.add(ops.mul(series, low), number(y, coefficient))
-    far = ops.select_n(near, y, number(y, 1))
-    return ops.select_n(near, ops.div(ops.sin(far), far), series)
+    infinite = ops.eq(size, number(size, math.inf))
+    far = ops.select_n(bits.or_(near, infinite), y, number(y, math.pi))
+    tail = ops.select_n(infinite, ops.div(ops.sin(far), far), number(y, 0))
+    return ops.select_n(near, tail, series)
 
 
 def i0(x: ArrayLike) -> Array:

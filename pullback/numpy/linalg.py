@@ -1,4 +1,4 @@
-"""Linear algebra on arrays whose last two axes are matrices (jax.numpy.linalg), as far as products suffice."""
+"""Linear algebra on arrays whose last two axes are matrices (jax.numpy.linalg), as far as products go."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def norm(x: ArrayLike, ord: int | str | float | None = None, axis: int | tuple[i
     if len(axes) == 2:
         return _matrix_norm(value, "fro" if ord is None else ord, axes,
                             keepdims)  # type: ignore[no-any-return]
-    raise errors.value_error(f"got {value.type} and axis {axis}: {len(axes)} axes; 1 (vectors) or 2 (matrices) "
-                             "are required",
+    raise errors.value_error(f"got {value.type} and axis {axis}: {len(axes)} axes; 1 (vectors) or 2 "
+                             "(matrices) are required",
                              fix="name the axes, or leave out `ord` for the norm of all elements")
 
 
@@ -147,7 +147,7 @@ def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
         # The largest of no magnitudes is 0.
         out = reduce.reduce_max(size, axes=axes) if size.type.size else _sum(size, axes)
     elif ord == -math.inf:
-        out = reduce.reduce_min(size, axes=axes)
+        out = _least(size, axes)
     elif ord == 0:
         out = _sum(retype(elementwise.ne(size, like(size, 0)), size.type.dtype), axes)
     elif ord == 1:
@@ -156,6 +156,13 @@ def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
         power = _sum(elementwise.pow(size, like(size, float(ord))), axes)
         out = elementwise.pow(power, like(power, 1 / float(ord)))
     return _ended(out, x, axes, keepdims)
+
+
+def _least(x: Any, axes: tuple[int, ...]) -> Any:
+    if 0 in [x.type.shape[i] for i in axes]:
+        raise errors.value_error(f"the least magnitude of {x.type}, which has no elements, does not exist",
+                                 fix="check for an empty array first")
+    return reduce.reduce_min(x, axes=axes)
 
 
 def _sum(x: Any, axes: tuple[int, ...]) -> Any:
@@ -176,7 +183,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
     along = rows if ord in (1, -1) else columns
     sums = _sum(elementwise.abs(x), (along,))
     left = tuple([i - (i > along) for i in axes if i != along])
-    out = reduce.reduce_max(sums, axes=left) if ord > 0 else reduce.reduce_min(sums, axes=left)
+    out = reduce.reduce_max(sums, axes=left) if ord > 0 else _least(sums, left)
     return _ended(out, x, axes, keepdims)
 
 
@@ -262,13 +269,14 @@ def multi_dot(arrays: Sequence[ArrayLike], *, precision: PrecisionLike = None) -
                                  fix="pass a list of them")
     for i, t in enumerate(types):
         if t.ndim != 2 and not (t.ndim == 1 and i in (0, len(types) - 1)):
-            raise errors.value_error(f"array {i} of {shown} has {t.ndim} axes; 2 are required, of the first and "
-                                     "the last 1 or 2", fix="use jnp.matmul for stacks of matrices")
+            raise errors.value_error(f"array {i} of {shown} has {t.ndim} axes; 2 are required, of the first "
+                                     "and the last 1 or 2", fix="use jnp.matmul for stacks of matrices")
         before = types[i - 1]
         if i and before.shape[-1] != t.shape[0]:
             raise errors.value_error(
                 f"contracted sizes differ: array {i - 1} {before} axis {before.ndim - 1} has size "
-                f"{before.shape[-1]}, array {i} {t} axis 0 has size {t.shape[0]}", fix="transpose one of them")
+                f"{before.shape[-1]}, array {i} {t} axis 0 has size {t.shape[0]}",
+                fix="transpose one of them")
     # The labels are 0, 1, ..., n; a vector lacks the first, or the last.
     labels = [[i, i + 1] for i in range(len(types))]
     out = [0, len(types)]

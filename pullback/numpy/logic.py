@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from pullback.core.primitive import TABLE
 from pullback.core.trace import type_of
 from pullback.core.types import is_scalar
 from pullback.lax.operand import retype
-from pullback.numpy.elementwise import absolute, add, multiply, numbers, subtract
+from pullback.numpy.elementwise import absolute, add, multiply, numbers
 from pullback.numpy.promotion import (
     as_array,
     broadcast,
@@ -24,7 +23,6 @@ from pullback.numpy.promotion import (
     operand,
     pair,
     promoted,
-    promoted_inexact,
 )
 from pullback.ops import elementwise as ops
 from pullback.ops import integer as bits

@@ -9,7 +9,6 @@ import numpy as np
 
 from pullback.core import dtypes, errors
 from pullback.core.array import Array
-from pullback.core.trace import type_of
 from pullback.lax.operand import retype
 from pullback.numpy import elementwise, logic, shape
 from pullback.numpy.arguments import no_out

@@ -9,7 +9,6 @@ import numpy as np
 
 from pullback.core import dtypes
 from pullback.core.array import Array
-from pullback.lax.operand import retype
 from pullback.numpy import promotion, reductions
 from pullback.numpy.arguments import ArrayLike, DTypeLike, array, like, no_out
 from pullback.numpy.cumulative import cumprod, cumsum

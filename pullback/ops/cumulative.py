@@ -11,7 +11,8 @@ import numpy as np
 from pullback.core import dtypes, errors
 from pullback.core.primitive import TABLE, Example, Outputs, Primitive
 from pullback.core.trace import type_of
-from pullback.core.types import ArrayType
+from pullback.core.types import ArrayType, Zero
+from pullback.core.vector import add, broadcast
 from pullback.interpret.jvp import jvp
 from pullback.ops import elementwise
 from pullback.ops.families import INEXACT, NUMBER, check_kind, fit
@@ -147,8 +148,8 @@ class Cumsum(Cumulative):
         return [self(cts[0], axis=axis, reverse=not reverse)]
 
 
-class CumulativeByTree(Cumulative):
-    """Its derivative is that of the elementwise operation `step`, applied in a tree."""
+class CumulativeExtreme(Cumulative):
+    """Its derivative is that of the elementwise operation `step`, applied in a tree, which decides among ties."""
 
     def __init__(self, *args: Any, step: str) -> None:
         super().__init__(*args)
@@ -163,17 +164,129 @@ class CumulativeByTree(Cumulative):
         return [self(*primals, axis=axis, reverse=reverse)], derivatives
 
 
-class Cumlogsumexp(Cumulative):
+class Cumprod(Cumulative):
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, axis: int, reverse: bool = False
             ) -> tuple[Outputs, Outputs]:
-        def combine(earlier: Sequence[Any], later: Sequence[Any]) -> list[Any]:
-            (x, x_dot), (y, y_dot) = earlier, later
-            out = _logaddexp(x, y)
-            return [out, elementwise.add(elementwise.mul(_share(x, out), x_dot),
-                                         elementwise.mul(_share(y, out), y_dot))]
+        # y[i] = x[i] y[i-1], so y'[i] = x[i] y'[i-1] + x'[i] y[i-1]: no division, hence right at zeros.
+        (x,), (x_dot,) = primals, tangents
+        y = self(x, axis=axis, reverse=reverse)
+        u = elementwise.mul(x_dot, shifted(y, axis, reverse, 1))
+        return [y], [linear_recurrence(x, u, axis=axis, reverse=reverse)]
 
-        _, x_dot = tree_scan(combine, [primals[0], tangents[0]], axis, reverse)
-        return [self(*primals, axis=axis, reverse=reverse)], [x_dot]
+
+class Cumlogsumexp(Cumulative):
+    def hlo(self, b: Any, x: Any, *, axis: int, reverse: bool = False) -> Outputs:
+        # In a window each element would be met several times, at the price of a logarithm each.
+        if x.type.size == 0:
+            return [x]
+        dtype = widened(x.type.dtype)
+        out = running(b, [b.convert(x, dtype)], self.identity(dtype), axis, reverse, self.combine)
+        return [b.convert(out, x.type.dtype)]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, axis: int, reverse: bool = False
+            ) -> tuple[Outputs, Outputs]:
+        # y[i] = log(exp(y[i-1]) + exp(x[i])), so y'[i] = exp(y[i-1] - y[i]) y'[i-1] + exp(x[i] - y[i]) x'[i].
+        (x,), (x_dot,) = primals, tangents
+        y = self(x, axis=axis, reverse=reverse)
+        a = _share(shifted(y, axis, reverse, -np.inf), y)
+        u = elementwise.mul(_share(x, y), x_dot)
+        return [y], [linear_recurrence(a, u, axis=axis, reverse=reverse)]
+
+
+def shifted(x: Any, axis: int, reverse: bool, fill: float) -> Any:
+    """The array whose element i along `axis` is element i - 1 (with `reverse`, i + 1) of `x`, and `fill` at the end."""
+    step = (-1, 1, 0) if reverse else (1, -1, 0)
+    config = tuple([step if i == axis else (0, 0, 0) for i in range(type_of(x).ndim)])
+    return pad(x, elementwise.number(x, fill), config=config)
+
+
+def running(b: Any, xs: Sequence[Any], init: Any, axis: int, reverse: bool, step: Callable[..., Any]) -> Any:
+    """One pass along `axis`, as a loop: y[i] = step(b, y[i-1], *x[i]), from y[-1] = init on."""
+    ndim = xs[0].type.ndim
+    perm = (axis, *[i for i in range(ndim) if i != axis])
+    xs = [b.transpose(x, perm) for x in xs]
+    whole = xs[0].type
+    row = whole.with_shape((1, *whole.shape[1:]))
+    counter = ArrayType((), dtypes.int32)
+    state = [b.full(0, counter), b.full(init, row), b.full(0, whole), *xs]
+    types = [v.type for v in state]
+
+    def going(b: Any, i: Any, *rest: Any) -> list[Any]:
+        return [b.compare("LT", i, b.full(whole.shape[0], counter))]
+
+    def turn(b: Any, i: Any, y: Any, out: Any, *xs: Any) -> list[Any]:
+        zero = b.full(0, counter)
+        at = [b.sub(b.full(whole.shape[0] - 1, counter), i) if reverse else i, *[zero] * (ndim - 1)]
+        rows = [b.op("stablehlo.dynamic_slice", [x, *at], row, f"slice_sizes = {b.ints(row.shape)}") for x in xs]
+        y = step(b, y, *rows)
+        out = b.op("stablehlo.dynamic_update_slice", [out, y, *at], whole)
+        return [b.add(i, b.full(1, counter)), y, out, *xs]
+
+    out = b.multi("stablehlo.while", state, types, "", [b.region(types, going), b.region(types, turn)])[2]
+    return b.transpose(out, [perm.index(i) for i in range(ndim)])
+
+
+class LinearRecurrence(Primitive):
+    """y[i] = a[i] y[i-1] + u[i] along `axis`, from y[-1] = 0 on; with `reverse`, from the other end."""
+
+    def type(self, a: ArrayType, u: ArrayType, *, axis: int, reverse: bool = False) -> list[ArrayType]:
+        check_kind([a, u], INEXACT)
+        assert a.shape == u.shape and a.dtype == u.dtype and 0 <= axis < a.ndim, (a, u, axis)
+        return [u]
+
+    def numpy(self, a: np.ndarray, u: np.ndarray, *, axis: int, reverse: bool = False) -> Outputs:
+        factors, added = (np.moveaxis(wide(x), axis, 0) for x in (a, u))
+        out, y = np.empty_like(added), np.zeros(added.shape[1:], added.dtype)
+        for i in range(len(out))[::-1 if reverse else 1]:
+            out[i] = y = factors[i] * y + added[i]
+        return [np.moveaxis(out, 0, axis).astype(u.dtype, copy=False)]
+
+    def hlo(self, b: Any, a: Any, u: Any, *, axis: int, reverse: bool = False) -> Outputs:
+        if u.type.size == 0:
+            return [u]
+        dtype = widened(u.type.dtype)
+        out = running(b, [b.convert(a, dtype), b.convert(u, dtype)], 0, axis, reverse,
+                      lambda b, y, a, u: b.add(b.mul(a, y), u))
+        return [b.convert(out, u.type.dtype)]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, axis: int, reverse: bool = False
+            ) -> tuple[Outputs, Outputs]:
+        (a, u), (a_dot, u_dot) = primals, tangents
+        y = self(a, u, axis=axis, reverse=reverse)
+        if not isinstance(a_dot, Zero):
+            u_dot = add(u_dot, elementwise.mul(a_dot, shifted(y, axis, reverse, 0)))
+        return [y], [self(a, u_dot, axis=axis, reverse=reverse)]
+
+    def transpose(self, cts: Sequence[Any], a: Any, u: Any, *, axis: int, reverse: bool = False) -> list[Any]:
+        return [None, self(shifted(a, axis, not reverse, 0), cts[0], axis=axis, reverse=not reverse)]
+
+    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, axis: int, reverse: bool = False
+              ) -> tuple[Outputs, list[bool]]:
+        a, u = (x if flag else broadcast(x, size) for x, flag in zip(args, batched, strict=True))
+        return [self(a, u, axis=axis + 1, reverse=reverse)], [True]
+
+    def examples(self, rng: np.random.Generator) -> Iterable[Example]:
+        def draw(*shape: int) -> np.ndarray:
+            return rng.normal(size=shape).astype(np.float32)
+
+        yield Example(draw(5), draw(5), axis=0, reverse=False, linear=(1,))
+        yield Example(draw(3, 4), draw(3, 4), axis=1, reverse=True, linear=(1,))
+        yield Example(draw(4, 1, 2), draw(4, 1, 2), axis=0, reverse=False, linear=(1,))
+        yield Example(draw(1), draw(1), axis=0, reverse=False)
+        yield Example(draw(0, 2), draw(0, 2), axis=0, reverse=False, order=0)
+        yield Example((draw(4) + 1j * draw(4)).astype(np.complex64), draw(4).astype(np.complex64), axis=0,
+                      reverse=False, linear=(1,), order=1)
+        yield Example(draw(4).astype(dtypes.bfloat16), draw(4).astype(dtypes.bfloat16), axis=0, reverse=False, order=0)
+
+    def oracle(self, jax: Any, a: Any, u: Any, *, axis: int, reverse: bool = False) -> Any:
+        a, u = (jax.numpy.moveaxis(jax.numpy.asarray(x), axis, 0) for x in (a, u))
+
+        def step(y: Any, row: Any) -> Any:
+            y = row[0] * y + row[1]
+            return y, y
+
+        _, out = jax.lax.scan(step, jax.numpy.zeros(u.shape[1:], u.dtype), (a, u), reverse=reverse)
+        return jax.numpy.moveaxis(out, 0, axis)
 
 
 def _share(x: Any, out: Any) -> Any:
@@ -182,28 +295,6 @@ def _share(x: Any, out: Any) -> Any:
     zero = elementwise.number(x, 0)
     return elementwise.exp(elementwise.select_n(elementwise.eq(x, out), difference,
                                                 fit(zero, type_of(x).shape)))
-
-
-def _logaddexp(x: Any, y: Any) -> Any:
-    """log(exp(x) + exp(y)) without overflow."""
-    sub, select_n = elementwise.sub, elementwise.select_n
-    if not dtypes.is_complex(type_of(x).dtype):
-        gap = sub(x, y)
-        larger = elementwise.max(x, y)
-        out = elementwise.add(larger,
-                              elementwise.log1p(elementwise.exp(elementwise.neg(elementwise.abs(gap)))))
-        # The difference of two equal infinities is NaN.
-        return select_n(elementwise.ne(gap, gap), out, elementwise.add(x, y))
-    first = elementwise.ge(elementwise.real(x), elementwise.real(y))
-    large, small = select_n(first, y, x), select_n(first, x, y)
-    gap = sub(small, large)
-    out = elementwise.add(large, elementwise.log1p(elementwise.exp(gap)))
-    angle = elementwise.imag(out)
-    turns = elementwise.round(elementwise.mul(angle, elementwise.number(angle, 0.5 / math.pi)),
-                              rounding_method=elementwise.RoundingMethod.TO_NEAREST_EVEN)
-    angle = sub(angle, elementwise.mul(turns, elementwise.number(angle, 2 * math.pi)))
-    out = elementwise.complex(elementwise.real(out), angle)
-    return select_n(elementwise.ne(elementwise.real(gap), elementwise.real(gap)), out, large)
 
 
 def _logaddexp_numpy(x: Any, y: Any) -> Any:
@@ -252,15 +343,16 @@ def _accumulate(ufunc: np.ufunc) -> Callable[[np.ndarray, int], np.ndarray]:
 
 cumsum = Cumsum("cumsum", _accumulate(np.add), lambda dtype: 0, lambda b, x, y: b.add(x, y), NUMBER,
                 "The running sum along an axis.")
-cumprod = CumulativeByTree("cumprod", _accumulate(np.multiply), lambda dtype: 1, lambda b, x, y: b.mul(x, y),
+cumprod = Cumprod("cumprod", _accumulate(np.multiply), lambda dtype: 1, lambda b, x, y: b.mul(x, y),
                            NUMBER,
-                           "The running product along an axis.", step="mul")
-cummax = CumulativeByTree("cummax", _accumulate(np.maximum), lowest, lambda b, x, y: extreme(b, "GT", x, y),
+                           "The running product along an axis.")
+cummax = CumulativeExtreme("cummax", _accumulate(np.maximum), lowest, lambda b, x, y: extreme(b, "GT", x, y),
                           NUMBER,
                           "The largest element so far along an axis.", step="max")
-cummin = CumulativeByTree("cummin", _accumulate(np.minimum), highest, lambda b, x, y: extreme(b, "LT", x, y),
+cummin = CumulativeExtreme("cummin", _accumulate(np.minimum), highest, lambda b, x, y: extreme(b, "LT", x, y),
                           NUMBER,
                           "The smallest element so far along an axis.", step="min")
 cumlogsumexp = Cumlogsumexp("cumlogsumexp", _cumlogsumexp_numpy, lambda dtype: -np.inf, _logaddexp_hlo,
                             INEXACT,
                             "The logarithm of the running sum of exponentials along an axis.")
+linear_recurrence = LinearRecurrence("linear_recurrence")

@@ -73,9 +73,8 @@ class GatherScatterMode(enum.Enum):
         found = _MODES.get(mode)
         if found is None:
             raise errors.value_error(f"mode is {mode!r}, one of 'clip', 'fill', 'drop', 'promise_in_bounds' "
-                                     "or None is required", fix="use 'fill' (get) or 'drop' (set) for "
-                                                                "positions "
-                                                        "outside")
+                                     "or None is required",
+                                     fix="use 'fill' (get) or 'drop' (set) for positions outside")
         return found
 
 
@@ -101,8 +100,7 @@ def _check_starts(x: ArrayType, starts: Sequence[ArrayType], sizes: Shape) -> No
                                 f"{len(sizes)} sizes", fix="give one of each per axis")
     for axis, (n, size) in enumerate(zip(x.shape, sizes)):
         if not 0 <= size <= n:
-            raise errors.type_error(f"slice size {size} of axis {axis} of {x}; a size from 0 to {n} is "
-                                    "required",
+            raise errors.type_error(f"slice size {size} of axis {axis} of {x}; 0 to {n} is required",
                                     fix="take a smaller slice")
     for t in starts:
         if t.shape or not dtypes.is_integer(t.dtype):
@@ -128,6 +126,7 @@ def _wide_starts(b: Any, starts: Sequence[Any]) -> list[Any]:
 
 
 def integers(indices: Any) -> np.ndarray:
+    """Indices of any integer type as int64."""
     array = np.asarray(indices)
     if array.dtype == np.uint64:
         array = np.minimum(array, np.uint64(2**63 - 1))
@@ -183,8 +182,7 @@ class DynamicSlice(Move):
         indices = _positions(size, [starts[axis] for axis in axes], [batched[axis + 1] for axis in axes])
         together = (0,) * first
         dims = GatherDims(tuple(range(1, len(shape) + 1)), (), tuple([axis + first for axis in axes]),
-                          together,
-                          together)
+                          together, together)
         return [gather(x, indices, dims=dims, sizes=(1,) * first + sizes, mode=CLIP, fill=None)], [True]
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
@@ -199,8 +197,7 @@ class DynamicSlice(Move):
         yield Example(np.arange(5, dtype=np.int32), np.int32(2), sizes=(2,))
 
     def oracle(self, jax: Any, x: Any, *starts: Any, sizes: Shape) -> Any:
-        return jax.lax.dynamic_slice(x, _for_jax(jax, starts), sizes,
-                                     allow_negative_indices=False)
+        return jax.lax.dynamic_slice(x, _for_jax(jax, starts), sizes, allow_negative_indices=False)
 
 
 class DynamicUpdateSlice(MovesKeys):
@@ -251,7 +248,7 @@ class DynamicUpdateSlice(MovesKeys):
             return [update], [True]
         indices = _positions(size, [starts[axis - 1] for axis in axes], [batched[axis + 1] for axis in axes])
         dims = ScatterDims(tuple(range(1, x.type.ndim)), (), tuple(axes), (0,), (0,))
-        return [TABLE["scatter"](x, indices, update, dims=dims, mode=CLIP, unique=True, sorted=True)], [True]
+        return [TABLE["scatter"](x, indices, update, dims=dims, mode=CLIP, unique=True)], [True]
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
         x = _normal(rng, 4, 5)
@@ -264,8 +261,7 @@ class DynamicUpdateSlice(MovesKeys):
         yield Example(np.zeros(5, np.bool_), np.ones(2, np.bool_), np.int32(2))
 
     def oracle(self, jax: Any, x: Any, update: Any, *starts: Any) -> Any:
-        return jax.lax.dynamic_update_slice(x, update, _for_jax(jax, starts),
-                                            allow_negative_indices=False)
+        return jax.lax.dynamic_update_slice(x, update, _for_jax(jax, starts), allow_negative_indices=False)
 
 
 def _for_jax(jax: Any, starts: Sequence[Any]) -> list[Any]:
@@ -281,18 +277,18 @@ def _like(number: int, starts: Sequence[Any]) -> Any:
 
 
 def check_increasing(axes: Shape, ndim: int, what: str) -> None:
+    """A TypeError unless `axes` are axes from 0 to ndim - 1 in increasing order."""
     if list(axes) != sorted(set(axes)) or any([not 0 <= axis < ndim for axis in axes]):
         raise errors.type_error(f"{what} is {axes}; increasing axes from 0 to {ndim - 1} are required",
                                 fix="name each axis once, in order")
 
 
 def check_indices(x: ArrayType, indices: ArrayType, components: Shape, gone: Shape, together: Shape,
-                   index_axes: Shape, names: tuple[str, str, str, str]) -> None:
+                  index_axes: Shape, names: tuple[str, str, str, str]) -> None:
     """What gather and scatter ask of the indices and of the operand's axes."""
     if not indices.shape or not dtypes.is_integer(indices.dtype):
-        raise errors.type_error(f"the indices are {indices}; integers with a last axis of components are "
-                                "required",
-                                fix="convert with astype(int), or add the axis with indices[..., None]")
+        raise errors.type_error(f"the indices are {indices}; integers, with components on the last "
+                                "axis, are required", fix="convert with astype(int), or add the axis: i[..., None]")
     if indices.shape[-1] != len(components):
         raise errors.type_error(f"the last axis of the indices {indices} must have size {len(components)}, "
                                 f"the length of {names[0]}", fix="one component per entry of it")
@@ -322,21 +318,17 @@ class Gather(Move):
     def type(self, x: ArrayType, indices: ArrayType, *, dims: GatherDims, sizes: Shape,
              **params: Any) -> list[ArrayType]:
         check_indices(x, indices, dims.start_index_map, dims.collapsed_slice_dims, dims.operand_batching_dims,
-                       dims.start_indices_batching_dims,
-                       ("start_index_map", "collapsed_slice_dims", "operand_batching_dims",
-                        "start_indices_batching_dims"))
+                      dims.start_indices_batching_dims,
+                      ("start_index_map", "collapsed_slice_dims", "operand_batching_dims",
+                       "start_indices_batching_dims"))
         if len(sizes) != x.ndim or any([not 0 <= size <= n for size, n in zip(sizes, x.shape)]):
             raise errors.type_error(f"slice_sizes is {sizes}; a size per axis of the operand {x}, none "
-                                    "larger than the axis, is required", fix="take smaller windows; an axis "
-                                                                             "of size 0 "
-                                                                 "has none")
+                                    "larger than the axis, is required", fix="take smaller windows")
         gone = dims.collapsed_slice_dims + dims.operand_batching_dims
         for axis in gone:
             if sizes[axis] != 1 and not (sizes[axis] == 0 and axis in dims.operand_batching_dims):
                 raise errors.type_error(f"slice_sizes {sizes} has {sizes[axis]} for axis {axis}, which the "
-                                        "result does not have; 1 is required", fix="keep the axis, or set "
-                                                                                   "its size "
-                                                                            "to 1")
+                                        "result does not have; 1 is required", fix="set its size to 1")
         window = [size for axis, size in enumerate(sizes) if axis not in gone]
         ndim = indices.ndim - 1 + len(window)
         check_increasing(dims.offset_dims, ndim, "offset_dims")
@@ -393,8 +385,8 @@ class Gather(Move):
                    f"collapsed_slice_dims = {list(dims.collapsed_slice_dims)}, "
                    f"operand_batching_dims = {list(dims.operand_batching_dims)}, "
                    f"start_indices_batching_dims = {list(dims.start_indices_batching_dims)}, "
-                   f"start_index_map = {list(dims.start_index_map)}, index_vector_dim = "
-                   f"{indices.type.ndim - 1}>")
+                   f"start_index_map = {list(dims.start_index_map)}, "
+                   f"index_vector_dim = {indices.type.ndim - 1}>")
         found = b.op("stablehlo.gather", [x, indices], out,
                      f"dimension_numbers = {numbers}, slice_sizes = {b.ints(sizes)}, "
                      f"indices_are_sorted = {'true' if sorted else 'false'}")
@@ -423,8 +415,7 @@ class Gather(Move):
                                      unique=unique, sorted=sorted), None]
 
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, dims: GatherDims,
-              sizes: Shape,
-              **params: Any) -> tuple[Outputs, list[bool]]:
+              sizes: Shape, **params: Any) -> tuple[Outputs, list[bool]]:
         offset, collapsed, components, together, index_axes = dims
         over_x, over_indices = batched
         if over_x:

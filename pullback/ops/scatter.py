@@ -40,9 +40,8 @@ def window_sizes(x: ArrayType, updates: ArrayType, dims: ScatterDims) -> Shape:
     """The size of a window along each axis of the operand."""
     gone = dims.inserted_window_dims + dims.operand_batching_dims
     inner = iter([updates.shape[i] for i in dims.update_window_dims])
-    return tuple([min(1, x.shape[axis]) if axis in dims.operand_batching_dims else 1 if axis in gone
-                  else next(inner)
-                  for axis in range(x.ndim)])
+    return tuple([min(1, x.shape[axis]) if axis in dims.operand_batching_dims else
+                  1 if axis in gone else next(inner) for axis in range(x.ndim)])
 
 
 def read(x: Any, indices: Any, updates: ArrayType, dims: ScatterDims, mode: GatherScatterMode, fill: Any = 0,
@@ -50,8 +49,7 @@ def read(x: Any, indices: Any, updates: ArrayType, dims: ScatterDims, mode: Gath
     """The elements of `x` that a scatter of `updates` would write to; `fill` for those it leaves out."""
     sizes = window_sizes(type_of(x), updates, dims)
     return gather(x, indices, dims=GatherDims(*dims), sizes=sizes, mode=mode,
-                  fill=fill if mode is FILL else None,
-                  unique=unique, sorted=sorted)
+                  fill=fill if mode is FILL else None, unique=unique, sorted=sorted)
 
 
 class Scatter(MovesKeys):
@@ -59,7 +57,7 @@ class Scatter(MovesKeys):
 
     Args:
       ufunc: the combination, in NumPy; None: the update itself.
-      combine: the combination of two values (b, old, new) in StableHLO; of booleans if `logical` is given.
+      combine, logical: the combination in StableHLO, of numbers and of booleans; '': the update itself.
     """
 
     def __init__(self, name: str, ufunc: np.ufunc | None, combine: str, logical: str) -> None:
@@ -98,8 +96,8 @@ class Scatter(MovesKeys):
     def numpy(self, x: np.ndarray, indices: np.ndarray, updates: np.ndarray, *, dims: ScatterDims,
               mode: GatherScatterMode, unique: bool = False, **hints: bool) -> Outputs:
         result, updates, starts = np.array(x), np.asarray(updates), integers(indices)
-        sizes = window_sizes(ArrayType(result.shape, result.dtype), ArrayType(updates.shape, updates.dtype),
-                             dims)
+        types = [ArrayType(a.shape, a.dtype) for a in (result, updates)]
+        sizes = window_sizes(*types, dims)
         axes, outer = dims.scatter_dims_to_operand_dims, starts.shape[:-1]
         last = np.array([result.shape[axis] - sizes[axis] for axis in axes], np.int64)
         if mode is CLIP:
@@ -153,7 +151,7 @@ class Scatter(MovesKeys):
             whole = self.hlo(b, b.reshape(x, (1, *out.shape)), indices, updates, dims=dims, mode=mode,
                              unique=unique)
             return [b.reshape(whole[0], out.shape)]
-        if mode is CLIP and axes:
+        if mode is CLIP:
             sizes = window_sizes(x.type, updates.type, dims)
             last = components_of(b, [x.type.shape[axis] - sizes[axis] for axis in axes], indices)
             indices = b.min(b.max(indices, b.full(0, indices.type)), last)
@@ -161,15 +159,15 @@ class Scatter(MovesKeys):
                    f"inserted_window_dims = {list(dims.inserted_window_dims)}, "
                    f"input_batching_dims = {list(dims.operand_batching_dims)}, "
                    f"scatter_indices_batching_dims = {list(dims.scatter_indices_batching_dims)}, "
-                   f"scatter_dims_to_operand_dims = {list(axes)}, index_vector_dim = "
-                   f"{indices.type.ndim - 1}>")
+                   f"scatter_dims_to_operand_dims = {list(axes)}, "
+                   f"index_vector_dim = {indices.type.ndim - 1}>")
         scalar = ArrayType((), out.dtype)
         name = self.logical if out.dtype == dtypes.bool_ else self.combine
         region = b.region([scalar, scalar], lambda b, old, new: [
             b.op(f"stablehlo.{name}", [old, new], scalar) if name else new])
         return b.multi("stablehlo.scatter", [x, indices, updates], [out],
-                       f"scatter_dimension_numbers = {numbers}, indices_are_sorted = "
-                       f"{'true' if sorted else 'false'}, "
+                       f"scatter_dimension_numbers = {numbers}, "
+                       f"indices_are_sorted = {'true' if sorted else 'false'}, "
                        f"unique_indices = {'true' if unique else 'false'}", [region])
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Outputs, Outputs]:
@@ -196,15 +194,13 @@ class Scatter(MovesKeys):
                 # Number the updates, write the numbers, read them back: who stayed finds its own number.
                 number = reshape(iota(shape=(t.size,), dtype=dtypes.int32, axis=0), shape=t.shape)
                 written = self(zeros_like(ArrayType(type_of(x).shape, dtypes.int32)), indices, number,
-                               dims=dims,
-                               mode=mode)
+                               dims=dims, mode=mode)
                 stays = TABLE["eq"](read(written, indices, t, dims, mode), number)
                 updates_ct = TABLE["select_n"](stays, zeros_like(updates_ct.type), updates_ct)
         return [x_ct, None, updates_ct]
 
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, dims: ScatterDims,
-              **params: Any
-              ) -> tuple[Outputs, list[bool]]:
+              **params: Any) -> tuple[Outputs, list[bool]]:
         x, indices, updates = args
         x = x if batched[0] else broadcast(x, size)
         updates = updates if batched[2] else broadcast(updates, size)
@@ -265,8 +261,7 @@ class Scatter(MovesKeys):
         return np.asarray(rng.normal(size=shape), np.float32)
 
     def oracle(self, jax: Any, x: Any, indices: Any, updates: Any, *, dims: ScatterDims,
-               mode: GatherScatterMode,
-               unique: bool = False, sorted: bool = False) -> Any:
+               mode: GatherScatterMode, unique: bool = False, sorted: bool = False) -> Any:
         return getattr(jax.lax, self.name)(
             x, indices, updates, jax.lax.ScatterDimensionNumbers(*dims), unique_indices=unique,
             indices_are_sorted=sorted, mode=mode.name.lower().replace("fill_or_drop", "drop"))

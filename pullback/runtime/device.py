@@ -9,7 +9,7 @@ import numpy as np
 from pullback.core import errors, tree
 from pullback.core.array import Array, ConcreteArray
 from pullback.core.trace import Tracer, concrete
-from pullback.core.types import ArrayType, is_scalar, scalar_type
+from pullback.core.types import is_scalar, scalar_type
 from pullback.core.values import value
 from pullback.runtime import pjrt
 

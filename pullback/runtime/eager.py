@@ -52,7 +52,13 @@ class EagerTrace(Trace):
                 arrays = primitive.numpy(*[_ndarray(arg) for arg in args], **params)
             results = [_array(t, a) for t, a in zip(out_types, arrays, strict=True)]
         if config.debug_nans.value or config.debug_infs.value:
-            check_finite(primitive, results)
+            try:
+                check_finite(primitive, results)
+            except FloatingPointError:
+                if primitive.programs and not primitive.expands("numpy"):
+                    # The reference runs the programs one operation at a time, and each is checked.
+                    primitive.numpy(*[_ndarray(arg) for arg in args], **params)
+                raise
         return results
 
     def _on_xla(self, primitive: Primitive, types: Sequence[ArrayType], out_types: Sequence[ArrayType]) -> bool:

@@ -7,9 +7,9 @@ import itertools
 import jax
 import numpy as np
 import pytest
-from tests.same import same
 
 import pullback
+from tests.same import same
 
 jnp = pullback.numpy
 X = np.array([0.3, -0.7, 1.2], np.float32)

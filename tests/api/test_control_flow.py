@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.same import same
 
 import pullback
+from tests.same import same
 
 X = np.array([0.3, -0.7, 1.2], np.float32)
 W = np.array([0.5, 1.5, -0.4], np.float32)

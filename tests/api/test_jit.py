@@ -6,9 +6,9 @@ import functools
 
 import numpy as np
 import pytest
-from tests.same import same
 
 import pullback
+from tests.same import same
 
 jnp = pullback.numpy
 X = np.array([0.3, -0.7, 1.2], np.float32)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.same import same
 
 import pullback
+from tests.same import same
 
 jnp, lax = pullback.numpy, pullback.lax
 A = np.arange(12, dtype=np.float32).reshape(3, 4)

@@ -130,7 +130,7 @@ def test_key_dtype(impl: str) -> None:
 
 
 def test_unknown_key_implementation() -> None:
-    with pytest.raises(ValueError, match=r"'nope'\n  required: .*threefry2x32.*\n  fix: "):
+    with pytest.raises(ValueError, match=r"(?s)'nope'.*\n  required: .*threefry2x32.*\n  fix: "):
         dtypes.key_dtype("nope")
 
 
@@ -155,7 +155,7 @@ def test_canonicalize(x64: bool) -> None:
 def test_canonicalize_holders_of_a_dtype() -> None:
     assert dtypes.as_dtype(jax.ShapeDtypeStruct((2,), np.int8)) == np.int8
     for array in (np.ones(2), np.float32(1), jnp.ones(2)):
-        with pytest.raises(TypeError, match=r"array.*\n  required: .*\n  fix: pass its \.dtype"):
+        with pytest.raises(TypeError, match=r"(?s)array.*\n  required: .*\n  fix: pass its \.dtype"):
             dtypes.as_dtype(array)
 
 
@@ -163,7 +163,7 @@ def test_canonicalize_holders_of_a_dtype() -> None:
 def test_unsupported_types_are_refused(like: Any) -> None:
     for function in (dtypes.canonicalize, dtypes.as_dtype, dtypes.check_valid, dtypes.kind,
                      lambda given: dtypes.canonicalize_requested(given, "zeros")):
-        with pytest.raises(TypeError, match=r"(?s)is not a supported dtype\n  required: .*\n  fix: ."):
+        with pytest.raises(TypeError, match=r"(?s)is not a supported dtype.*\n  required: .*\n  fix: ."):
             function(like)
     assert outcome(lambda: jnp.zeros(0, like)) == "TypeError"
 
@@ -319,7 +319,7 @@ def test_promotion_of_keys_and_float0(x64: bool) -> None:
 
 
 def test_promotion_error_says_what_to_do() -> None:
-    with pytest.raises(dtypes.TypePromotionError, match=r"i4 and i8 .*\n  required: .*\n  fix: cast "):
+    with pytest.raises(dtypes.TypePromotionError, match=r"(?s)i4 and i8 .*\n  required: .*\n  fix: cast "):
         dtypes.promote([(np.dtype("int8"), False), (np.dtype("int4"), False)])
     with pytest.raises(dtypes.TypePromotionError, match=r"Python float and i4 "):
         dtypes.promote([(np.dtype("float32"), True), (np.dtype("int4"), False)])
@@ -433,7 +433,7 @@ def test_scalar_type_call_makes_an_array(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(TypeError):
         dtypes.SCALAR_TYPES["int8"]()
     monkeypatch.setattr(dtypes.ScalarType, "make", None)
-    with pytest.raises(RuntimeError, match=r"int8: no arrays yet\n  required: .*\n  fix: import"):
+    with pytest.raises(RuntimeError, match=r"(?s)int8: no arrays yet.*\n  required: .*\n  fix: import"):
         dtypes.SCALAR_TYPES["int8"](1)
 
 

@@ -44,7 +44,7 @@ BINARY = [*NUMERIC, *REAL, *TRUTH, *BITWISE]
 
 # Where jax's own choice between weak and strong follows from constants inside, not from the operands.
 WEAK_BY_CHANCE = {"log10", "rint", "angle", "nan_to_num", "spacing", "frexp", "hypot", "heaviside", "logaddexp2",
-                  "ldexp", "gcd", "lcm", "power"}
+                  "power", "sinc", "deg2rad", "rad2deg"}
 
 
 def pairs(values, dtype=None):
@@ -91,6 +91,8 @@ def test_one_operand_compiled(name):
 def test_two_operands(name):
     for kind in ("bool", "int8", "uint8", "int32", "uint32", "float32", "bfloat16"):
         values = VALUES[kind]
+        if name == "fmod" and kind == "bool":
+            values = values[:1]  # jax alone has True as the remainder of a division by False
         if name == "power" and kind == "float32":
             values = values[np.abs(np.nan_to_num(values)) < 10]
         agree(name, *pairs(values))
@@ -302,8 +304,9 @@ def test_unwrap():
     same(pnp.unwrap, "unwrap", angles, axis=0, rtol=1e-4)
     same(pnp.unwrap, "unwrap", angles, discont=5.0, rtol=1e-4)
     same(pnp.unwrap, "unwrap", angles, period=3.0, rtol=1e-4, grad=True)
-    for period in (4, 5):
-        same(pnp.unwrap, "unwrap", np.int32([0, 3, 6, 9, 2]), period=period)
+    whole = np.int32([0, 3, 6, 9, 2])
+    same(pnp.unwrap, "unwrap", whole, period=4)
+    assert np.asarray(pnp.unwrap(ours(whole), period=5)).tolist() == np.unwrap(whole, period=5).tolist()
 
 
 def test_closeness():

@@ -126,7 +126,7 @@ def test_diagonals(offset):
     (lambda: linalg.norm(a(3, 3), "x"), ValueError, ["ord is 'x'"]),
     (lambda: linalg.norm(a(3, 3), axis=(0, 0)), ValueError, ["name one axis twice"]),
     (lambda: linalg.norm([1.0, 2.0]), TypeError, ["norm: got a list"]),
-    (lambda: linalg.norm(a(0), -INF), (ValueError, TypeError), ["norm"]),
+    (lambda: linalg.norm(a(0), -INF), ValueError, ["norm: the least magnitude of f32[0]"]),
     (lambda: linalg.matrix_norm(a(3)), ValueError, ["matrix_norm: got f32[3], at least 2 axes are required"]),
     (lambda: linalg.multi_dot([a(3)]), ValueError, ["got 1 arrays (f32[3]), at least 2 are required"]),
     (lambda: linalg.multi_dot([a(2, 3), a(2, 2)]), ValueError,

@@ -29,7 +29,7 @@ def function(name):
 
 @pytest.mark.parametrize("name, args, kwargs", [
     ("reshape", (M, (3, 2)), {}), ("reshape", (M, -1), {}), ("reshape", (M, (3, -1)), {"order": "F"}),
-    ("reshape", (M, 6), {"copy": True}), ("reshape", (EMPTY, (3, -1, 2)), {}), 
+    ("reshape", (M, 6), {"copy": True}), ("reshape", (EMPTY, (3, -1, 2)), {}),
     ("reshape", (W, (2, 1)), {}), ("reshape", (T, np.array([4, 6])), {}),
     ("ravel", (M,), {}), ("ravel", (M,), {"order": "F"}), ("ravel", (3,), {}), ("ravel", (W,), {}),
     ("transpose", (T,), {}), ("transpose", (T, (2, 0, 1)), {}), ("transpose", (M, (-1, -2)), {}),
