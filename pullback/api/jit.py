@@ -11,7 +11,7 @@ from typing import Any
 from pullback.api.flat import FlatFunction, argument_names, check_callable, function_name, leaf_value
 from pullback.api.stages import Lowered, Traced
 from pullback.core import config, dtypes, errors, trace, tree
-from pullback.core.array import Array
+from pullback.core.array import Array, ConcreteArray
 from pullback.core.program import Program
 from pullback.core.trace import Tracer, bind, type_of
 from pullback.core.types import ArrayType
@@ -27,12 +27,13 @@ __all__ = ["jit"]
 class Staged:
     """What one signature of a jitted function came to."""
 
-    __slots__ = ("captured", "executable", "out_tree", "program")
+    __slots__ = ("captured", "executable", "out_tree", "program", "single")
 
     def __init__(self, program: Program, captured: list[Any], out_tree: Any) -> None:
         self.program = program
         self.captured = captured
         self.out_tree = out_tree
+        self.single = out_tree == tree.structure(0)  # the output is one leaf
         self.executable: Executable | None = None
 
 
@@ -93,6 +94,7 @@ class Jitted:
         self.static_nums, self.static_names = _names_and_numbers(fun, static_argnums, static_argnames, "static")
         self.donate_nums, self.donate_names = _names_and_numbers(fun, donate_argnums, donate_argnames, "donate")
         self.options = tuple(sorted(options.items())) if options else None
+        self.plain = not (self.static_nums or self.static_names)
         self.cache = _cache_of(fun)
         self.config = (self.static_nums, self.static_names, self.donate_nums, self.donate_names, self.options)
         functools.update_wrapper(self, fun, updated=())
@@ -106,6 +108,16 @@ class Jitted:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if config.disable_jit.value:
             return self.fun(*args, **kwargs)
+        if trace.state.trace is None and self.plain:
+            # The way of nearly every call: known types, known program, arrays only.
+            leaves, in_tree = tree.flatten((args, kwargs))
+            types = [x.type for x in leaves if type(x) is ConcreteArray]
+            if len(types) == len(leaves):
+                staged = self.cache.get((in_tree, tuple(types), (), self.config, config.program_key(), ()))
+                if staged is not None and staged.executable is not None and not (
+                        config.debug_nans.value or config.debug_infs.value):
+                    results = staged.executable(staged.captured + leaves if staged.captured else leaves)
+                    return results[0] if staged.single else tree.unflatten(staged.out_tree, results)
         staged, leaves, donated = self.signature(args, kwargs)
         values = staged.captured + leaves if staged.captured else leaves
         if trace.state.trace is None and not any([isinstance(x, Tracer) for x in values]):

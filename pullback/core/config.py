@@ -23,9 +23,12 @@ class _Overrides(threading.local):
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
+        self.key: tuple[Any, ...] | None = None  # program_key(), as of process version `version`
+        self.version = -1
 
 
 _overrides = _Overrides()
+_version = 0  # counts changes of process-wide values
 
 
 class Setting(Generic[T]):
@@ -64,16 +67,20 @@ class Setting(Generic[T]):
         return _overrides.values.get(self.name, self.process_value)  # type: ignore[no-any-return]
 
     def set(self, value: T) -> None:
+        global _version
         self.process_value = self._check(value)
+        _version += 1
 
     @contextmanager
     def _held(self, value: T) -> Iterator[None]:
         before = _overrides.values
         _overrides.values = {**before, self.name: value}
+        _overrides.key = None
         try:
             yield
         finally:
             _overrides.values = before
+            _overrides.key = None
 
     def __call__(self, value: T = True) -> Any:  # type: ignore[assignment]
         return self._held(self._check(value))
@@ -113,4 +120,8 @@ _TRACED = tuple(setting for setting in SETTINGS.values() if setting.traced)
 
 def program_key() -> tuple[Any, ...]:
     """The values of all settings that can change a traced program."""
-    return tuple([setting.value for setting in _TRACED])
+    key = _overrides.key
+    if key is None or _overrides.version != _version:
+        key = _overrides.key = tuple([setting.value for setting in _TRACED])
+        _overrides.version = _version
+    return key

@@ -402,7 +402,7 @@ def full(shape: Any, fill_value: ArrayLike, dtype: Any = None, *, sharding: Any 
 
 
 def _cast(filling: Any, dtype: Any, weak: bool) -> Any:
-    """A scalar in the dtype that was asked for; ints wrap around, so that -1 gives all bits of an unsigned type."""
+    """A scalar in the dtype that was asked for; ints wrap around, so that -1 is all ones in unsigned types."""
     if type(filling) is int and dtypes.is_integer(dtype):
         info = dtypes.iinfo(dtype)
         filling = (filling - int(info.min)) % (int(info.max) - int(info.min) + 1) + int(info.min)

@@ -37,15 +37,13 @@ Shape = tuple[int, ...]
 
 
 def getitem(x: Array, index: Any, mode: Any = CLIP, fill: Any = None, unique: bool = False,
-            sorted: bool = False,
-            wrap: bool = True) -> Array:
+            sorted: bool = False, wrap: bool = True) -> Array:
     """The elements of `x` that `index` names.
 
     Args:
       x: any[...]
       index: ints, slices, None, ..., arrays of ints or bools, or a tuple of these, as in NumPy.
-      mode: of positions outside: CLIP takes the nearest element, FILL gives `fill` (None: NaN, or the extreme
-        int).
+      mode: of positions outside: CLIP takes the nearest element, FILL gives `fill` (None: see default_fill).
       unique, sorted: promises about arrays of positions.
       wrap: whether negative positions count from the end.
 
@@ -71,8 +69,7 @@ def _outside(item: Any) -> bool:
 def _empty_axis(n: int, x: ArrayType, axis: int) -> None:
     if n == 0:
         raise errors.make(IndexError, f"index is out of bounds for axis {axis} of {x}, which has size 0",
-                          op="indexing",
-                          fix="check the size first; a slice of an empty axis is empty")
+                          op="indexing", fix="check the size first; a slice of an empty axis is empty")
 
 
 def _windows(x: Array, plan: Plan) -> Array:
@@ -147,16 +144,14 @@ def _gathered(x: Array, plan: Plan, mode: GatherScatterMode, fill: Any, unique: 
             shape.extend(plan.common)
     sizes = tuple([1 if s is None else s.count for s in slices])
     out = reads.gather(x, places, dims=GatherDims(tuple(offset), chosen, chosen), sizes=sizes, mode=mode,
-                       fill=fill,
-                       unique=unique, sorted=sorted)
+                       fill=fill, unique=unique, sorted=sorted)
     return out if out.type.shape == result else move.reshape(out, shape=result)
 
 
 # -- writing ------------------------------------------------------------------------------------------
 
 _SCATTERS = {"set": writes.scatter, "add": writes.scatter_add, "mul": writes.scatter_mul,
-             "min": writes.scatter_min,
-             "max": writes.scatter_max}
+             "min": writes.scatter_min, "max": writes.scatter_max}
 _LOGICAL = {"add": "or", "mul": "and", "min": "and", "max": "or"}
 
 
@@ -198,17 +193,17 @@ def _one_dtype(x: Array, values: Any, operation: str) -> tuple[Array, Any]:
     given, t = type_of(values), x.type
     if t.is_key or given.is_key:
         if t.dtype != given.dtype:
-            raise errors.type_error(f"values are {given}, the array is {t}; keys go with keys of the same "
-                                    "kind",
+            raise errors.type_error(f"values are {given}, the array is {t}; keys go with keys of one kind",
                                     fix="pass keys made with the array's implementation")
         return x, values
     dtype, _ = dtypes.promote([(t.dtype, t.weak), (given.dtype, given.weak)])
     if dtype == t.dtype:
         return x, retype(values, dtype)
+    # The first words are what programs filter this warning by.
     warnings.warn(
         f"scatter inputs have incompatible types: values of {given} are converted to the array's {t.dtype}, "
         "which may change them. In future this will be an error; convert them with astype", FutureWarning,
-        stacklevel=4)
+        stacklevel=5)
     if operation == "set":
         return x, TABLE["convert_element_type"](values, dtype=t.dtype, weak=False)
     return retype(x, dtype), retype(values, dtype)
@@ -223,11 +218,10 @@ def _masked(x: Array, index: Any, values: Any, operation: str) -> Array | None:
     if len(given) > len(inner) or any([n not in (1, m) for n, m in zip(given[::-1], inner[::-1])]):
         if traced_mask(mask):
             raise errors.make(
-                errors.NonConcreteBooleanIndexError, f"values of shape {given} at a traced mask of type "
-                                                     f"{mask.type}: how many elements it names is not known",
-                op="indexing", notes=mask.why_unknown(),
-                fix=f"values must broadcast to {inner}, the same for each element; or use jnp.where(mask, "
-                    "values, x)")
+                errors.NonConcreteBooleanIndexError,
+                f"values of shape {given} at a traced mask of type {mask.type}: how many elements it names is "
+                "not known", op="indexing", notes=mask.why_unknown(),
+                fix=f"give values that broadcast to {inner}, or use jnp.where(mask, values, x)")
         return None
     new = _combined(operation, x, broadcast_to(as_array(values), x.type.shape))
     return TABLE["select_n"](_mask_of(x, index), x, new)
@@ -257,16 +251,14 @@ def _mask_of(x: Array, index: Any) -> Any:
 
 
 def _updated(x: Array, index: Any, values: Any, operation: str, mode: GatherScatterMode, unique: bool,
-             sorted: bool,
-             wrap: bool) -> Array:
+             sorted: bool, wrap: bool) -> Array:
     plan, given = parse(x.type, index, wrap), x.type.shape
     result = plan.result()
     try:
         values = broadcast_to(as_array(values), result)
     except ValueError:
         raise errors.value_error(
-            f"values of type {type_of(values)} do not broadcast to the shape {result} of what the index "
-            "names",
+            f"values of type {type_of(values)} do not broadcast to {result}, the shape of what is indexed",
             fix="give values of that shape, or with size 1 on some of its axes") from None
     if plan.shape != given:
         x = move.reshape(x, shape=plan.shape)
@@ -275,8 +267,7 @@ def _updated(x: Array, index: Any, values: Any, operation: str, mode: GatherScat
 
 
 def _placed(x: Array, plan: Plan, values: Array, operation: str, mode: GatherScatterMode, unique: bool,
-            sorted: bool
-            ) -> Array:
+            sorted: bool) -> Array:
     axes = [item for item in plan.items if item is not NEW]
     for axis, item in enumerate(axes):
         if isinstance(item, (Known, Traced)):
@@ -306,8 +297,7 @@ def _placed(x: Array, plan: Plan, values: Array, operation: str, mode: GatherSca
 
 
 def _scattered(x: Array, plan: Plan, axes: Sequence[Any], values: Array, operation: str,
-               mode: GatherScatterMode,
-               unique: bool, sorted: bool) -> Array:
+               mode: GatherScatterMode, unique: bool, sorted: bool) -> Array:
     # Unit-step slices are windows of the scatter; every other axis takes part in its positions.
     window: list[int] = []
     shape: list[int] = []          # of the updates: the result without its new axes
@@ -346,9 +336,9 @@ def _scattered(x: Array, plan: Plan, axes: Sequence[Any], values: Array, operati
             component = np.asarray(item.at) if isinstance(item, Known) else item.at
             after = len(outer) - first - len(plan.common)
             if component.ndim and after:
-                component = component.reshape(component.shape + (1,) * after) if isinstance(component,
-                                                                                            np.ndarray) \
-                    else move.reshape(component, shape=component.type.shape + (1,) * after)
+                longer = component.shape + (1,) * after
+                component = component.reshape(longer) if isinstance(component, np.ndarray) else \
+                    move.reshape(component, shape=longer)
             inserted.append(axis)
         components.append(component)
         mapped.append(axis)
@@ -385,11 +375,11 @@ class At:
 class AtIndex:
     """`x.at[index]`: methods return a copy of the array that is changed at the elements the index names.
 
-    All take these keyword arguments. mode: what to do with positions outside the array: 'drop' leaves them
-    out (`get`: 'fill' gives fill_value), 'clip' takes the nearest element, 'promise_in_bounds' says there are
-    none.
-    indices_are_sorted, unique_indices: promises about the positions. wrap_negative_indices: whether negative
-    positions count from the end.
+    All take these keyword arguments.
+      mode: of positions outside the array: None or 'drop' leaves them out, 'clip' takes the nearest element,
+        'promise_in_bounds' says there are none. (`get` differs, see there.)
+      indices_are_sorted, unique_indices: promises about the positions.
+      wrap_negative_indices: whether negative positions count from the end.
     """
 
     __slots__ = ("array", "index")
@@ -457,7 +447,7 @@ class AtIndex:
         x, mode = self.array, GatherScatterMode.from_any(options.get("mode"))
         chosen = _mask_of(x, self.index)
         if chosen is not None:
-            return repeated(func, x, TABLE["convert_element_type"](chosen, dtype=dtypes.int32, weak=False))
+            return TABLE["select_n"](chosen, x, applied(func, x))
         plan = parse(x.type, self.index)
         if plan.distinct or options.get("unique_indices"):
             options.pop("mode", None)
@@ -478,6 +468,5 @@ class AtIndex:
                 unique_indices: bool = False, mode: Any = None, out_sharding: Any = None,
                 wrap_negative_indices: bool = True) -> Array:
         out = update(self.array, self.index, values, operation, GatherScatterMode.from_any(mode),
-                     unique_indices,
-                     indices_are_sorted, wrap_negative_indices)
+                     unique_indices, indices_are_sorted, wrap_negative_indices)
         return out if out_sharding is None else TABLE["sharding_constraint"](out, sharding=out_sharding)

@@ -83,7 +83,7 @@ class Plan:
       shape: the shape the items are for: the array's, and axes of size 1 for booleans without axes.
       items: Slice, Known, Traced or Many per axis of `shape`, and NEW.
       distinct: whether the positions are known to be distinct.
-      gap: the item before which an ellipsis for no axis stood; it parts what is around it. None: there was none.
+      gap: the item before which an ellipsis for no axis stood; it parts what is around it.
     """
 
     def __init__(self, shape: Shape, items: Sequence[Any], distinct: bool, gap: int | None = None) -> None:
@@ -246,7 +246,7 @@ def parse(x: ArrayType, index: Any, wrap: bool = True) -> Plan:
 
 
 def _with_axes(entries: list[Any], x: ArrayType) -> tuple[list[Any], Shape]:
-    """The entries with the ellipsis spelled out (left if it is for no axis), one per axis; and the array's shape.
+    """The entries with the ellipsis spelled out (left if it is for no axis), and the array's shape.
 
     For a boolean without axes the array gets an axis of size 1, of which it takes all or nothing.
     """

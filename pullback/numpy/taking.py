@@ -188,7 +188,8 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *,
         values = move.reshape(spread, shape=(times * values.type.size,))
     values = move.slice(values, start=(0,), limit=(count,), strides=(1,))
     flat = move.reshape(x, shape=(size,))
-    return move.reshape(AtIndex(flat, places).set(values, mode="clip", wrap_negative_indices=mode is None), shape=x.type.shape)
+    return move.reshape(AtIndex(flat, places).set(values, mode="clip", wrap_negative_indices=mode is None),
+                        shape=x.type.shape)
 
 
 def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: int | None,

@@ -50,13 +50,18 @@ def threefry(words: Sequence[Any], x0: Any, x1: Any, add: Callable[..., Any], mi
 # -- on Python integers: for a few blocks this is faster than NumPy's hundred small operations -----------
 
 
-def _add_ints(x: int, word: int, n: int) -> int:
+def _add(x: int, word: int, n: int) -> int:
     return x + word + n & _MASK
 
 
-def _mix_ints(x0: int, x1: int, r: int) -> tuple[int, int]:
+def _mix(x0: int, x1: int, r: int) -> tuple[int, int]:
     x0 = x0 + x1 & _MASK
     return x0, ((x1 << r | x1 >> 32 - r) & _MASK) ^ x0
+
+
+def threefry_integers(k0: int, k1: int, x0: int, x1: int) -> tuple[int, int]:
+    """threefry on Python integers."""
+    return threefry((k0, k1, k0 ^ k1 ^ _PARITY), x0, x1, _add, _mix)  # type: ignore[no-any-return]
 
 
 _FEW_BLOCKS = 10
@@ -96,8 +101,7 @@ def _blocks(words: np.ndarray, count: int) -> Iterator[tuple[tuple[slice, slice]
     """
     keys = len(words)
     if keys * count <= _FEW_BLOCKS:
-        made = [threefry((k0, k1, k0 ^ k1 ^ _PARITY), i >> 32, i & _MASK, _add_ints, _mix_ints)
-                for k0, k1 in words.tolist() for i in range(count)]
+        made = [threefry_integers(k0, k1, 0, i) for k0, k1 in words.tolist() for i in range(count)]
         both = np.array(made, np.uint32).reshape(keys, count, 2)
         yield (slice(0, keys), slice(0, count)), both[..., 0], both[..., 1]
         return
@@ -333,8 +337,7 @@ class RandomFoldIn(KeyPrimitive):
     def numpy(self, keys: np.ndarray, data: np.ndarray) -> Outputs:  # type: ignore[override]
         if np.size(data) <= _FEW_BLOCKS:
             pairs = zip(keys.reshape(-1, 2).tolist(), data.ravel().tolist(), strict=True)
-            made = [threefry((k0, k1, k0 ^ k1 ^ _PARITY), 0, number, _add_ints, _mix_ints)
-                    for (k0, k1), number in pairs]
+            made = [threefry_integers(k0, k1, 0, number) for (k0, k1), number in pairs]
             return [np.array(made, np.uint32).reshape(keys.shape)]
         x0, x1 = threefry_arrays(keys[..., 0], keys[..., 1], np.zeros(data.shape, np.uint32), data.copy())
         return [np.stack([x0, x1], axis=-1)]

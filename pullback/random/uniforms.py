@@ -68,7 +68,7 @@ def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, max
 
 @functools.cache
 def _digits(dtype: Any) -> tuple[int, Any, Any, Any, Any]:
-    """How random digits become floats: bits to draw, unsigned dtype, shift; 1 as its pattern and as a float."""
+    """How digits become floats: bits to draw, unsigned dtype, shift; 1 as its pattern and as a float."""
     info = dtypes.finfo(dtype)
     width = info.bits if info.nmant >= 8 else 8
     kind = _UINT[dtype.itemsize]

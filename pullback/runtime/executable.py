@@ -38,14 +38,25 @@ class Executable:
         self.compiled: dict[Any, pjrt.Compiled] = {}  # by device; None: the default one
 
     def __call__(self, args: Sequence[Any]) -> list[Any]:
-        given = [args[i] for i in self.kept]
         place = None
-        for arg in given:
-            if type(arg) is ConcreteArray and arg.placement is not None:
-                place = arg.placement
+        buffers = []
+        for i in self.kept:
+            arg = args[i]
+            if type(arg) is ConcreteArray:
+                buffers.append(arg._device)
+                if arg.placement is not None:
+                    place = arg.placement
+            else:
+                buffers.append(None)
+        if place is not None or None in buffers:
+            buffers = [device_buffer(args[i], place) for i in self.kept]
         compiled = self.compiled.get(place) or self.compile(place)
-        buffers = [device_buffer(arg, place) for arg in given]
-        results = compiled(buffers)
+        try:
+            results = compiled(buffers)
+        except RuntimeError:
+            for i in self.kept:
+                device_buffer(args[i], place)  # names donation, where that is the reason
+            raise
         if self.effects:
             pjrt.block_until_ready(results.pop())  # effects have happened when the call returns
         return [ConcreteArray(t, None, buffer, place)

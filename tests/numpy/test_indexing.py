@@ -41,20 +41,25 @@ def with_positions(index, values):
 
 
 PLAIN = [
-    0, -1, 7, -9, S[1:], S[::-1], S[::2], S[-1:0:-2], S[5:1], S[()], S[...], None, S[None, 0, None], S[0, 1, 2],
-    S[:, 1], S[..., 0], S[0, ..., None], S[:, ::-1, 1:3], S[:, 1:, ::-2], S[1, :, -1, None], S[:, 0:0], S[-1, 2:0:-1],
+    0, -1, 7, -9, S[1:], S[::-1], S[::2], S[-1:0:-2], S[5:1], S[()], S[...], None, S[None, 0, None],
+    S[0, 1, 2],
+    S[:, 1], S[..., 0], S[0, ..., None], S[:, ::-1, 1:3], S[:, 1:, ::-2], S[1, :, -1, None], S[:, 0:0],
+    S[-1, 2:0:-1],
 ]
 SCALARS = [
-    I32(1), I32(-1), I32(9), np.int8(-3), np.uint8(1), S[:, I32(2)], S[I32(1), I32(-1)], S[I32(0), ..., I32(1)],
+    I32(1), I32(-1), I32(9), np.int8(-3), np.uint8(1), S[:, I32(2)], S[I32(1), I32(-1)],
+    S[I32(0), ..., I32(1)],
     S[:, I32(1), ::-2], S[0, I32(1), 1:3], S[::-1, I32(-7), None],
 ]
 ARRAYS = [
     array(1, 0, 1), array(-1, 5, -9), array([0, 1], [1, 1]), array(1, dtype=np.uint8), array(dtype=I32),
-    S[:, array(2, 0)], S[array(0, 1), array(1, 2)], S[array([0], [1]), array(1, 2, 0)], S[array(0, 1), :, array(1, 2)],
+    S[:, array(2, 0)], S[array(0, 1), array(1, 2)], S[array([0], [1]), array(1, 2, 0)],
+    S[array(0, 1), :, array(1, 2)],
     S[:, array(0, 1), array(1, 2)], S[0, array(0, 1)], S[0, :, array(0, 1)], S[array(0, 1), ..., 0],
     S[..., array(0, 1)], S[array(0, 1), None, array(1, 2)], S[None, array(0, 1), array(1, 2), None],
     S[::-1, array(2, 2)], S[1:, array(0, 1), ::-2], S[:, array(0, 2), ::2], S[I32(1), array(0, 1)],
-    S[I32(1), :, array(0, 1)], S[array(0, 1), I32(-1), 1:3], S[:, array([[1]]), array(0, 1)], S[:1, array(0, -5), 7],
+    S[I32(1), :, array(0, 1)], S[array(0, 1), I32(-1), 1:3], S[:, array([[1]]), array(0, 1)],
+    S[:1, array(0, -5), 7],
     S[:, :, array(3, 1), ..., None], S[:, array(0, 1), ..., 0],
 ]
 MASKS = [
@@ -183,7 +188,8 @@ def test_gradients_of_writing_equal_jax(form):
     update, weights = update_for(index, 0.25), np.arange(24, dtype=np.float32).reshape(X.shape)
 
     def total(x, u):
-        results = [writes(index, operation)(x, u, *positions(index)) for operation in ("set", "add", "min", "max")]
+        results = [writes(index, operation)(x, u, *positions(index)) for operation in ("set", "add", "min",
+                                                                                       "max")]
         return sum([(y * y * weights).sum() for y in results], x.sum())
 
     ours = pullback.grad(total, (0, 1))(jnp.asarray(X), jnp.asarray(update))
@@ -259,14 +265,16 @@ def test_narrow_positions_reach_everywhere(dtype):
     for f in (lambda x, i: x[i], pullback.jit(lambda x, i: x[i])):
         np.testing.assert_array_equal(f(jnp.asarray(x), jnp.asarray(places)), x[places])
         np.testing.assert_array_equal(f(jnp.asarray(x), jnp.asarray(places[2])), x[places[2]])
-    np.testing.assert_array_equal(jnp.asarray(x).at[places].set(0.0) != x, np.isin(np.arange(300), places.astype(int) % 300))
+    np.testing.assert_array_equal(jnp.asarray(x).at[places].set(0.0) != x,
+                                  np.isin(np.arange(300), places.astype(int) % 300))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int32", "int8", "uint16", "bool", "complex64", "bfloat16"])
 def test_fill_by_dtype(dtype):
     read = reads(array(5, 1), "fill")
     ours = read(jnp.asarray(np.array([1, 0])).astype(dtype), array(5, 1))
-    same(ours.astype("complex64"), read(jax.numpy.asarray(np.array([1, 0]), dtype), array(5, 1)).astype("complex64"))
+    same(ours.astype("complex64"),
+         read(jax.numpy.asarray(np.array([1, 0]), dtype), array(5, 1)).astype("complex64"))
     assert reads(array(5), "fill", fill_value=7)(jnp.arange(3), array(5)).tolist() == [7]
 
 
@@ -281,6 +289,7 @@ def test_a_traced_mask_takes_values_that_are_the_same_for_each_element(operation
     ours = pullback.jit(lambda x, m: getattr(x.at[m], operation)(value))(jnp.asarray(X), mask)
     same(ours, expected)
     same(getattr(jnp.asarray(X).at[mask, ...], operation)(value), expected)
+    assert pullback.jit(lambda x: x.at[x > 0].set(2.0))(jnp.float32(3)) == 2
     gradient = pullback.grad(lambda x: (x.at[x > 0].set(0.0) ** 2).sum())(jnp.asarray(X))
     np.testing.assert_allclose(gradient, np.where(X > 0, 0, 2 * X))
 
@@ -293,7 +302,8 @@ def test_apply_equals_jax():
         same(call(jnp.asarray(X)), expected)
         same(pullback.jit(call)(jnp.asarray(X)), expected)
     traced = pullback.jit(lambda x, i: x.at[i].apply(lambda v: v * 2 + 1))
-    same(traced(jnp.asarray(X), array(1, 1, 0)), jax.numpy.asarray(X).at[array(1, 1, 0)].apply(lambda v: v * 2 + 1))
+    same(traced(jnp.asarray(X), array(1, 1, 0)),
+         jax.numpy.asarray(X).at[array(1, 1, 0)].apply(lambda v: v * 2 + 1))
 
 
 def test_apply_has_a_derivative():
@@ -353,10 +363,13 @@ def test_arrays_unpack_and_stay_as_they_are():
 
 
 TAKES = [
-    dict(indices=array(0, 7, -1, -99)), dict(indices=array([0, 1], [2, 5]), axis=2), dict(indices=array(1, 9), axis=0),
+    dict(indices=array(0, 7, -1, -99)), dict(indices=array([0, 1], [2, 5]), axis=2),
+    dict(indices=array(1, 9), axis=0),
     dict(indices=array(5, -1, 100), mode="clip"), dict(indices=array(5, -1, 100, -100), mode="wrap"),
-    dict(indices=array(1, 9, -4), axis=1, mode="fill", fill_value=-7.0), dict(indices=3), dict(indices=array(1), axis=-1),
-    dict(indices=array(True, False, dtype=np.bool_), axis=1), dict(indices=array(0, 1), axis=1, unique_indices=True),
+    dict(indices=array(1, 9, -4), axis=1, mode="fill", fill_value=-7.0), dict(indices=3),
+    dict(indices=array(1), axis=-1),
+    dict(indices=array(True, False, dtype=np.bool_), axis=1),
+    dict(indices=array(0, 1), axis=1, unique_indices=True),
     dict(indices=array(dtype=np.int8), axis=1), dict(indices=array(200, 3, dtype=np.uint8)),
 ]
 
@@ -375,7 +388,8 @@ def test_take_equals_jax(i):
 
 
 ALONG = [
-    (X, np.argsort(-X, axis=1), 1), (X, array([[0], [7], [-1]], [[1], [-5], [2]]), -1), (X, array([[1, 0, 1, 1]]), 1),
+    (X, np.argsort(-X, axis=1), 1), (X, array([[0], [7], [-1]], [[1], [-5], [2]]), -1),
+    (X, array([[1, 0, 1, 1]]), 1),
     (X, array([[0, 1], [1, 1], [0, 0]])[None].reshape(1, 3, 2), 2), (X[:, :1], np.zeros((2, 5, 3), I32), 2),
     (X, array(5, 30, -1), None), (X, np.zeros((2, 0, 4), I32), 1), (X, array([[1]]), 0),
 ]
@@ -395,7 +409,8 @@ def test_take_along_axis_equals_jax(i, mode):
 
 @pytest.mark.parametrize("mode", [None, "clip", "wrap"])
 @pytest.mark.parametrize("places, values", [
-    (array(0, 5, -1), 1.0), (array(0, 5, 99), np.float32([10, 20])), (array([1, 2], [3, -40]), np.ones(9, np.float32)),
+    (array(0, 5, -1), 1.0), (array(0, 5, 99), np.float32([10, 20])),
+    (array([1, 2], [3, -40]), np.ones(9, np.float32)),
     (array(dtype=I32), 1.0), (2, np.float32([7, 8]))])
 def test_put_equals_jax(places, values, mode):
     same(jnp.put(jnp.asarray(X), places, values, mode, inplace=False),
@@ -426,7 +441,8 @@ ERRORS = [
     (lambda x: x[0.5:], TypeError, ["slice bound 0.5"]),
     (lambda x: x[::0], ValueError, ["zero"]),
     (lambda x: x[..., ...], IndexError, ["one ellipsis", "2"]),
-    (lambda x: x[np.array([True, False, True])], IndexError, ["(3,)", "axis 0 has size 3", "size 2", "f32[2,3,4]"]),
+    (lambda x: x[np.array([True, False, True])], IndexError,
+     ["(3,)", "axis 0 has size 3", "size 2", "f32[2,3,4]"]),
     (lambda x: x[:, np.ones((3, 3), bool)], IndexError, ["axis 1 has size 3", "axis 2 has size 4"]),
     (lambda x: x[np.zeros(2, int), np.zeros(3, int)], ValueError, ["(2,), (3,)", "jnp.ix_"]),
     (lambda x: x[:0][0], IndexError, ["axis 0 of f32[0,3,4]", "size 0"]),
@@ -445,12 +461,14 @@ ERRORS = [
     (lambda x: jnp.take(x, 0, mode="raise"), ValueError, ["'raise'", "'fill'"]),
     (lambda x: jnp.take(x[:0], 0, axis=0), IndexError, ["axis 0 of f32[0,3,4]"]),
     (lambda x: jnp.take(x, 0, out=x), TypeError, ["immutable"]),
-    (lambda x: jnp.take_along_axis(x, jnp.asarray(np.array([0])), 0), ValueError, ["i32[1]", "f32[2,3,4]", "rank"]),
+    (lambda x: jnp.take_along_axis(x, jnp.asarray(np.array([0])), 0), ValueError,
+     ["i32[1]", "f32[2,3,4]", "rank"]),
     (lambda x: jnp.take_along_axis(x, jnp.asarray(np.zeros((3, 3, 1), int)), 2), ValueError, ["2", "3"]),
     (lambda x: jnp.take_along_axis(x, x, 2), TypeError, ["f32[2,3,4]", "integers"]),
     (lambda x: jnp.put(x, 0, 1.0), ValueError, ["inplace=False"]),
     (lambda x: jnp.put(x, 0, 1.0, mode="raise", inplace=False), ValueError, ["'raise'"]),
-    (lambda x: jnp.put_along_axis(x, jnp.asarray(np.zeros((1, 1, 1), int)), 1.0, 0), ValueError, ["inplace=False"]),
+    (lambda x: jnp.put_along_axis(x, jnp.asarray(np.zeros((1, 1, 1), int)), 1.0, 0), ValueError,
+     ["inplace=False"]),
 ]
 
 
@@ -466,7 +484,8 @@ def test_errors_say_what_was_given_and_what_to_do(i):
 
 
 @pytest.mark.parametrize("call, kind, words", [
-    (lambda x, m, i: x[m], pullback.errors.NonConcreteBooleanIndexError, ["bool[2]", "jnp.where", "argument m"]),
+    (lambda x, m, i: x[m], pullback.errors.NonConcreteBooleanIndexError,
+     ["bool[2]", "jnp.where", "argument m"]),
     (lambda x, m, i: x.at[m].set(x[:1]), pullback.errors.NonConcreteBooleanIndexError, ["bool[2]", "(3, 4)"]),
     (lambda x, m, i: x[:, m, 0], IndexError, ["(2,)", "size 3"]),
     (lambda x, m, i: x[i:i + 1], IndexError, ["traced bound", "i32[]", "dynamic_slice", "argument i"]),
