@@ -11,6 +11,7 @@ import threading
 from types import CodeType, FrameType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_TRANSFORMS = _PACKAGE + "api" + os.sep  # these call what users give them, which may be a function of ours
 # Files whose frames stand between a user's call and ours without being either.
 _BETWEEN = {functools.__file__, contextlib.__file__, threading.__file__}
 
@@ -93,7 +94,7 @@ def called() -> str:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not _internal(code.co_filename):
+        if not _internal(code.co_filename) or name and code.co_filename.startswith(_TRANSFORMS):
             break
         if not code.co_name.startswith("<"):
             name = code.co_name

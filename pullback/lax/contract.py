@@ -12,6 +12,7 @@ from pullback.core.trace import type_of
 from pullback.core.values import value
 from pullback.ops import contract
 from pullback.ops.contract import DotAlgorithm, DotAlgorithmPreset, Precision, canonical_precision
+from pullback.ops.families import ANY, check_kind
 from pullback.ops.move import as_shape
 
 __all__ = ["DotAlgorithm", "DotAlgorithmPreset", "DotDimensionNumbers", "Precision", "PrecisionLike",
@@ -66,6 +67,7 @@ def dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: DotDimensionN
     x, y = value(lhs), value(rhs)
     dims = _dims(dimension_numbers)
     xt, yt = type_of(x), type_of(y)
+    check_kind((xt, yt), ANY)
     how = canonical_precision(precision)
     algorithm = contract.resolved(how)
     if isinstance(algorithm, DotAlgorithm) and "f8" in algorithm[:2] and not all(

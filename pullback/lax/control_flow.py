@@ -32,20 +32,6 @@ def _as_arrays(tree_of: Any, what: str) -> tuple[list[Any], Any]:
     return leaves, treedef
 
 
-def _share(programs: Sequence[tuple[Program, list[Any]]]) -> tuple[list[Program], list[Any]]:
-    """Programs that captured different values, made to take the values of all of them, in one order."""
-    values: dict[int, Any] = {}
-    for _, captured in programs:
-        values.update((id(v), v) for v in captured)
-    shared = []
-    for program, captured in programs:
-        own = {id(v): var for v, var in zip(captured, program.inputs, strict=False)}
-        leading = [own.get(key) or Var(type_of(v)) for key, v in values.items()]
-        shared.append(Program([*leading, *program.inputs[len(captured):]], program.equations, program.outputs,
-                              program.name))
-    return shared, list(values.values())
-
-
 def _settle(given: Sequence[ArrayType], made: Sequence[ArrayType]) -> list[ArrayType]:
     """Carry types after weak ones have given way to what the body returns."""
     settled = []
@@ -220,17 +206,21 @@ def _array(x: Any) -> Any:
     return TABLE["broadcast_in_dim"](x, shape=(), dims=()) if is_scalar(x) else x
 
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *,
+               max_steps: int | None = None, slots: int = while_ops.SLOTS) -> Any:
     """Repeats body_fun on a value as long as cond_fun of it holds.
 
     Args:
       cond_fun: value -> bool scalar.
       body_fun: value -> value of the same structure, shapes and dtypes.
       init_val: the first value.
+      max_steps: a bound on the number of steps: the loop becomes a scan of that length, whose reverse mode keeps
+        every step. A loop that would go on stops there.
+      slots: how many values reverse mode keeps at once where there is no bound; the others are computed again, each
+        at most r times where C(slots + r, slots) is the number of steps.
 
     Returns:
-      The value for which cond_fun does not hold. Forward mode works; reverse mode raises, because the number of
-      steps is not known: use scan or fori_loop.
+      The value for which cond_fun does not hold.
 
     Raises:
       TypeError: cond_fun gives no bool scalar, or the value changes its type.
@@ -240,6 +230,13 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     """
     check_callable(cond_fun, "while_loop")
     check_callable(body_fun, "while_loop")
+    for name, count, least in (("max_steps", max_steps, 0), ("slots", slots, 1)):
+        if count is not None and (not isinstance(count, int) or count < least):
+            raise errors.value_error(f"{name} is {count!r}, an int of at least {least} is required", op="while_loop")
+    if max_steps is not None:
+        def step(state: Any, _: None) -> tuple[Any, None]:
+            return cond(cond_fun(state), body_fun, lambda same: same, state), None
+        return scan(step, init_val, None, length=max_steps)[0]
     leaves, init_tree = _as_arrays(init_val, "init_val")
     if config.disable_jit.value:
         state = init_val
@@ -258,7 +255,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
             f"{function_name(cond_fun)} returned {', '.join([str(t) for t in types]) or 'nothing'}, a bool scalar is required",
             op="while_loop", fix="return one comparison; reduce arrays with jnp.any or jnp.all")
     results = bind(while_ops.while_loop, [*cond_captured, *body_captured, *leaves], {
-        "cond": cond_program, "body": body, "n_cond": len(cond_captured), "n_body": len(body_captured)})
+        "cond": cond_program, "body": body, "n_cond": len(cond_captured), "n_body": len(body_captured),
+        "slots": slots})
     return tree.unflatten(init_tree, results)
 
 
@@ -340,7 +338,7 @@ def _branches(op: str, functions: Sequence[Callable[..., Any]], operands: Sequen
                 raise errors.type_error(f"the branches return different types at output {k}: {names[0]} gives {a}, "
                                         f"{names[1]} (branch {i}) gives {b}", op=op,
                                         fix="convert with astype, or reshape, in one branch")
-    programs, captured = _share(staged)
+    programs, captured = cond_ops.share(staged)
     joined = [dtypes.promote([(p.output_types[k].dtype, p.output_types[k].weak) for p in programs])
               for k in range(len(first.outputs))]
     wanted = [ArrayType(t.shape, dtype, weak) for t, (dtype, weak) in zip(first.output_types, joined, strict=True)]

@@ -104,11 +104,11 @@ def broadcast_in_dim(operand: ArrayLike, shape: Sequence[int], broadcast_dimensi
     return _placed(x, out_sharding)
 
 
-def broadcast_like(x: ArrayLike, like: ArrayLike) -> Array:
-    """`x` repeated to the shape of `like`; its axes are the last ones there."""
-    shape = type_of(value(like)).shape
-    ndim = type_of(value(x)).ndim
-    return broadcast_in_dim(x, shape, range(len(shape) - ndim, len(shape)))  # type: ignore[arg-type]
+def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
+    """`arr` repeated to the shape of `like_arr`; its axes are the last ones there."""
+    shape = type_of(value(like_arr)).shape
+    ndim = type_of(value(arr)).ndim
+    return broadcast_in_dim(arr, shape, range(len(shape) - ndim, len(shape)))  # type: ignore[arg-type]
 
 
 def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:

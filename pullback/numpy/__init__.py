@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
+import pkgutil
 import sys
 from typing import Any
 
@@ -11,18 +11,18 @@ from pullback.core import errors
 from pullback.numpy import methods as _methods
 from pullback.runtime import eager as _eager  # noqa: F401  # makes operations run at once
 
-_MODULES = ("scalars", "creation", "ranges", "windows", "elementwise", "floating", "logic", "shape", "joining", "padding", "editing",
-            "taking", "indexing", "reductions", "reductions_nan", "quantiles", "cumulative", "contract")
+_NAMESPACES = ("fft", "linalg")  # modules that users name themselves: jnp.linalg.inv
 
 
 def _collect() -> list[str]:
+    # All are loaded before any name is set, for loading a module sets its name here: `shape` is a function too.
+    modules = [importlib.import_module(f"pullback.numpy.{info.name}")
+               for info in pkgutil.iter_modules(__path__)]
+    modules = [module for module in modules if module.__name__.rpartition(".")[2] not in _NAMESPACES]
     names: list[str] = []
-    for module in _MODULES:
-        if importlib.util.find_spec(f"pullback.numpy.{module}") is None:
-            continue
-        loaded = importlib.import_module(f"pullback.numpy.{module}")
-        for name in getattr(loaded, "__all__", ()):
-            globals()[name] = getattr(loaded, name)
+    for module in modules:
+        for name in getattr(module, "__all__", ()):
+            globals()[name] = getattr(module, name)
             names.append(name)
     return sorted(names)
 

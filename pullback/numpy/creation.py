@@ -25,8 +25,8 @@ from pullback.runtime.device import device_put
 
 __all__ = [
     "array", "asarray", "copy", "diag", "diagflat", "diagonal", "empty", "empty_like", "eye", "from_dlpack",
-    "frombuffer", "fromiter", "fromstring", "full", "full_like", "identity", "load", "ones", "ones_like", "save",
-    "savez", "tri", "tril", "triu", "zeros", "zeros_like",
+    "frombuffer", "fromiter", "fromstring", "full", "full_like", "identity", "load", "ones", "ones_like",
+    "save", "savez", "tri", "tril", "triu", "zeros", "zeros_like",
 ]
 
 ArrayLike = Any
@@ -40,7 +40,8 @@ def _put(x: Any, device: Any, sharding: Any = None) -> Any:
 
 # -- of what users hold -------------------------------------------------------------------------------
 
-def array(object: Any, dtype: DTypeLike | None = None, copy: bool = True, order: str | None = "K", ndmin: int = 0, *,
+def array(object: Any, dtype: DTypeLike | None = None, copy: bool = True, order: str | None = "K",
+          ndmin: int = 0, *,
           device: Any = None, out_sharding: Any = None) -> Array:
     """A new array of numbers, arrays, or nested sequences of them; traced values may be among these.
 
@@ -94,15 +95,19 @@ def _made(x: Any, dtype: Any, order: str | None = None) -> Any:
         return _of_numbers(list(x), (len(x),), dtype or dtypes.canonicalize(int))
     if isinstance(x, (np.ndarray, np.generic)):
         dtypes.check_valid(x.dtype)  # before a cast would parse text
-        return value(x) if dtype is None and isinstance(x, np.ndarray) else from_numpy(
-            np.array(convert.convert(np.asarray(x), dtype or dtypes.canonicalize(x.dtype)), order="C"))
+        if dtype is None and isinstance(x, np.ndarray):
+            return value(x)
+        with np.errstate(all="ignore"):
+            host = convert.convert(np.asarray(x), dtype or dtypes.canonicalize(x.dtype))
+        return from_numpy(np.array(host, order="C"))
     if isinstance(x, (bool, int, float, complex)):
         x = value(x)
         return as_array(x) if dtype is None else _of_numbers([x], (), dtype)
     if hasattr(x, "__jax_array__"):
         return _made(x.__jax_array__(), dtype)
     if x is None:
-        raise errors.value_error("got None, an array or numbers are required", fix="leave it out, or pass numbers")
+        raise errors.value_error("got None, an array or numbers are required",
+                                 fix="leave it out, or pass numbers")
     host = None if isinstance(x, (str, bytes)) else np.asarray(x)
     if host is None or host.dtype == np.object_:
         raise errors.type_error(f"got {x!r:.60} of type {type(x).__name__}, numbers, arrays or nested sequences of them "
@@ -139,7 +144,8 @@ def _nested(x: Sequence[Any], dtype: Any) -> Any:
         dtype = dtypes.promote([(t.dtype, t.weak) for t in types])[0]
     if any([isinstance(item, Tracer) for item in items]) or dtypes.is_key(dtype):
         return _joined([retype(item, dtype, t.weak) for item, t in zip(items, types)], inner, shape)
-    hosts = [np.asarray(scalar_of(item, dtype, False)) if is_scalar(item) else convert.convert(item.numpy(), dtype)
+    hosts = [np.asarray(scalar_of(item, dtype, False)) if is_scalar(item)
+             else convert.convert(item.numpy(), dtype)
              for item in items]
     return from_numpy(np.stack(hosts).reshape(shape + inner))
 
@@ -162,7 +168,8 @@ def _leaves(x: Sequence[Any]) -> tuple[list[Any], Shape]:
 def _joined(items: list[Any], inner: Shape, outer: Shape) -> Any:
     """Values of shape `inner`, some of them traced, as one array of shape outer + inner."""
     row = (1, *inner)
-    pieces = [move.broadcast_in_dim(item, shape=row, dims=()) if is_scalar(item) else move.reshape(item, shape=row)
+    pieces = [move.broadcast_in_dim(item, shape=row, dims=()) if is_scalar(item)
+              else move.reshape(item, shape=row)
               for item in items]
     whole = move.concatenate(*pieces, axis=0) if len(pieces) > 1 else pieces[0]
     if len(outer) != 1:
@@ -231,7 +238,8 @@ def _default(dtype: Any, name: str) -> Any:
     return dtypes.canonicalize(float) if dtype is None else requested(dtype, name)
 
 
-def zeros(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
+def zeros(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None,
+          out_sharding: Any = None) -> Array:
     """An array of zeros.
 
     Args:
@@ -247,12 +255,14 @@ def zeros(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out
     return _filled(shape, scalar_of(0, _default(dtype, "zeros"), False), device, out_sharding)
 
 
-def ones(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
+def ones(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None,
+         out_sharding: Any = None) -> Array:
     """An array of ones; the arguments are those of `zeros`."""
     return _filled(shape, scalar_of(1, _default(dtype, "ones"), False), device, out_sharding)
 
 
-def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None, out_sharding: Any = None) -> Array:
+def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None,
+          out_sharding: Any = None) -> Array:
     """An array of no particular numbers, which are zeros; the arguments are those of `zeros`."""
     return _filled(shape, scalar_of(0, _default(dtype, "empty"), False), device, out_sharding)
 
@@ -285,11 +295,13 @@ def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, d
 def _type_like(a: Any) -> ArrayType:
     """The type of an array, a number, or anything with a shape and a dtype."""
     if not isinstance(a, (Array, np.ndarray, np.generic)) and hasattr(a, "shape") and hasattr(a, "dtype"):
-        return ArrayType(as_shape(a.shape), dtypes.canonicalize(a.dtype), bool(getattr(a, "weak_type", False)))
+        return ArrayType(as_shape(a.shape), dtypes.canonicalize(a.dtype),
+                         bool(getattr(a, "weak_type", False)))
     return type_of(operand(a))
 
 
-def full_like(a: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None,
+def full_like(a: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *,
+              device: Any = None,
               out_sharding: Any = None) -> Array:
     """An array with one number everywhere, like another in shape and dtype.
 
@@ -301,7 +313,9 @@ def full_like(a: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, sha
     """
     t = _type_like(a)
     filling = operand(fill_value)
-    filling = _in_dtype(filling, t.dtype, t.weak) if dtype is None else _in_dtype(filling, requested(dtype, "full_like"))
+    filling = _in_dtype(filling, t.dtype, t.weak) if dtype is None else _in_dtype(filling,
+                                                                                  requested(dtype,
+                                                                                            "full_like"))
     sizes = t.shape if shape is None else as_shape(shape)
     if type_of(filling).shape:
         return _put(broadcast_to(filling, sizes), device, out_sharding)
@@ -320,7 +334,8 @@ def ones_like(a: Any, dtype: DTypeLike | None = None, shape: Any = None, *, devi
     return full_like(a, 1, dtype, shape, device=device, out_sharding=out_sharding)
 
 
-def empty_like(prototype: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None) -> Array:
+def empty_like(prototype: Any, dtype: DTypeLike | None = None, shape: Any = None, *,
+               device: Any = None) -> Array:
     """An array of no particular numbers, which are zeros, like `prototype`; see `full_like`."""
     return full_like(prototype, 0, dtype, shape, device=device)
 
@@ -331,7 +346,8 @@ def _size(n: Any, what: str) -> int:
     """A known size."""
     sizes = as_shape(n, what)
     if len(sizes) != 1 or sizes[0] < 0:
-        raise errors.value_error(f"{what} is {n}, an int of at least 0 is required", fix="sizes are 0 or more")
+        raise errors.value_error(f"{what} is {n}, an int of at least 0 is required",
+                                 fix="sizes are 0 or more")
     return sizes[0]
 
 
@@ -343,7 +359,8 @@ def _below(shape: Shape, k: Any, compare: Callable[..., Any]) -> Any:
     return compare(rows if type(k) is int and k == 0 else add(rows, k), columns)
 
 
-def eye(N: int, M: int | None = None, k: int | ArrayLike = 0, dtype: DTypeLike | None = None, *, device: Any = None
+def eye(N: int, M: int | None = None, k: int | ArrayLike = 0, dtype: DTypeLike | None = None, *,
+        device: Any = None
         ) -> Array:
     """A matrix with ones on a diagonal and zeros elsewhere.
 
@@ -443,7 +460,8 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     shape = x.type.shape
     first, second = one_axis(axis1, len(shape)), one_axis(axis2, len(shape))
     if first == second:
-        raise errors.value_error(f"axis1 and axis2 are both {first}, two axes are required", fix="name two axes")
+        raise errors.value_error(f"axis1 and axis2 are both {first}, two axes are required",
+                                 fix="name two axes")
     outer = [axis for axis in range(len(shape)) if axis not in (first, second)]
     perm = (*outer, first, second)
     if perm != tuple(range(len(shape))):
@@ -456,6 +474,7 @@ def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> A
     whole = [0] * len(sizes)
     unit = [1] * len(sizes)
     if (n, n) != (rows, columns):
-        x = move.slice(x, start=(*whole, above, left), limit=(*sizes, above + n, left + n), strides=(*unit, 1, 1))
+        x = move.slice(x, start=(*whole, above, left), limit=(*sizes, above + n, left + n),
+                       strides=(*unit, 1, 1))
     x = move.reshape(x, shape=(*sizes, n * n))
     return move.slice(x, start=(*whole, 0), limit=(*sizes, n * n), strides=(*unit, n + 1))

@@ -25,13 +25,13 @@ from pullback.ops.elementwise import RoundingMethod, number
 from pullback.ops.move import broadcast_in_dim
 
 __all__ = [
-    "abs", "absolute", "acos", "acosh", "add", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2",
-    "arctanh", "around", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clip", "conj", "conjugate", "cos",
-    "cosh", "deg2rad", "degrees", "divide", "divmod", "exp", "exp2", "expm1", "fabs", "float_power", "floor",
-    "floor_divide", "fmax", "fmin", "fmod", "gcd", "hypot", "imag", "lcm", "log", "log10", "log1p", "log2",
-    "logaddexp", "logaddexp2", "maximum", "minimum", "mod", "multiply", "negative", "positive", "pow", "power",
-    "rad2deg", "radians", "real", "reciprocal", "remainder", "rint", "round", "sign", "sin", "sinh", "sqrt", "square",
-    "subtract", "tan", "tanh", "true_divide", "trunc",
+    "abs", "absolute", "acos", "acosh", "add", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
+    "arctan2", "arctanh", "around", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clip", "conj",
+    "conjugate", "cos", "cosh", "deg2rad", "degrees", "divide", "divmod", "exp", "exp2", "expm1", "fabs",
+    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "gcd", "hypot", "imag", "lcm", "log",
+    "log10", "log1p", "log2", "logaddexp", "logaddexp2", "maximum", "minimum", "mod", "multiply", "negative",
+    "positive", "pow", "power", "rad2deg", "radians", "real", "reciprocal", "remainder", "rint", "round",
+    "sign", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc",
 ]
 
 ArrayLike = Any
@@ -202,7 +202,8 @@ def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
     return _one_known(x1, x2, ops.min)
 
 
-def clip(arr: ArrayLike | None = None, /, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
+def clip(arr: ArrayLike | None = None, /, min: ArrayLike | None = None,
+         max: ArrayLike | None = None) -> Array:
     """`arr` limited to the interval from `min` to `max`; `max` wins where they are out of order.
 
     Args:
@@ -372,7 +373,8 @@ def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     difference = ops.select_n(ops.eq(high, low), ops.sub(low, high), number(low, 0))
     total = ops.add(high, ops.log1p(ops.exp(difference)))
     turn = ops.imag(total)
-    turns = ops.round(ops.div(turn, number(turn, 2 * math.pi)), rounding_method=RoundingMethod.TO_NEAREST_EVEN)
+    turns = ops.round(ops.div(turn, number(turn, 2 * math.pi)),
+                      rounding_method=RoundingMethod.TO_NEAREST_EVEN)
     return ops.complex(ops.real(total), ops.sub(turn, ops.mul(turns, number(turn, 2 * math.pi))))
 
 
@@ -530,7 +532,8 @@ def round(a: ArrayLike, decimals: int = 0, out: None = None) -> Array:
       Array([0.5, 1.5, 2.7], dtype=float32)
     """
     if out is not None:
-        raise errors.type_error("out must be None: arrays are immutable", fix="use the result: x = jnp.round(x)")
+        raise errors.type_error("out must be None: arrays are immutable",
+                                fix="use the result: x = jnp.round(x)")
     x, places = operand(a), decimals.__index__()
     t = type_of(x)
     kind = dtypes.kind(t.dtype)
@@ -562,7 +565,8 @@ def imag(val: ArrayLike, /) -> Array:
     """The imaginary part; of real numbers, zeros."""
     x = operand(val)
     t = type_of(x)
-    return ops.imag(x) if dtypes.is_complex(t.dtype) else broadcast_in_dim(number(x, 0), shape=t.shape, dims=())
+    return ops.imag(x) if dtypes.is_complex(t.dtype) else broadcast_in_dim(number(x, 0), shape=t.shape,
+                                                                           dims=())
 
 
 def conjugate(x: ArrayLike, /) -> Array:

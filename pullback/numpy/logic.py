@@ -32,11 +32,11 @@ from pullback.ops.elementwise import number
 from pullback.ops.move import broadcast_in_dim
 
 __all__ = [
-    "allclose", "array_equal", "array_equiv", "bitwise_and", "bitwise_count", "bitwise_invert", "bitwise_left_shift",
-    "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "equal", "greater", "greater_equal", "invert",
-    "isclose", "iscomplex", "iscomplexobj", "isreal", "isrealobj", "isscalar", "left_shift", "less", "less_equal",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "piecewise", "right_shift", "select",
-    "where",
+    "allclose", "array_equal", "array_equiv", "bitwise_and", "bitwise_count", "bitwise_invert",
+    "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "equal",
+    "greater", "greater_equal", "invert", "isclose", "iscomplex", "iscomplexobj", "isreal", "isrealobj",
+    "isscalar", "left_shift", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "not_equal", "piecewise", "right_shift", "select", "where",
 ]
 
 ArrayLike = Any
@@ -51,7 +51,8 @@ def _operands(x: ArrayLike, y: ArrayLike) -> Sequence[Any]:
     except OverflowError:
         if is_scalar(x) == is_scalar(y):
             raise
-        return [math.copysign(math.inf, v) if is_scalar(v) else convert_element_type(operand(v), dtype=dtypes.float32)
+        return [math.copysign(math.inf, v) if is_scalar(v) else convert_element_type(operand(v),
+                                                                                     dtype=dtypes.float32)
                 for v in (x, y)]
 
 
@@ -225,7 +226,8 @@ def _all(x: Any) -> Array:
     return reduce.reduce_and(x, axes=tuple(range(x.type.ndim)))
 
 
-def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08, equal_nan: bool = False
+def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08,
+            equal_nan: bool = False
             ) -> Array:
     """Whether |a - b| <= atol + rtol * |b|; equal infinities are close, NaN only with `equal_nan`.
 
@@ -246,7 +248,8 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike
     return logical_or(result, bits.and_(ops.ne(x, x), ops.ne(y, y)))
 
 
-def allclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08, equal_nan: bool = False
+def allclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08,
+             equal_nan: bool = False
              ) -> Array:
     """Whether all elements are close: see `isclose`. bool[]."""
     return _all(isclose(a, b, rtol, atol, equal_nan))
@@ -284,7 +287,8 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
 
 # -- choices ------------------------------------------------------------------------------------------
 
-def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /, *, size: int | None = None,
+def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /, *,
+          size: int | None = None,
           fill_value: Any = None) -> Any:
     """`x` where the condition holds, `y` elsewhere; of the condition alone, the positions where it holds.
 
@@ -304,7 +308,8 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
     if x is None and y is None:
         return as_array(operand(condition)).nonzero(size=size, fill_value=fill_value)
     if x is None or y is None:
-        raise errors.type_error(f"got {'y' if x is None else 'x'} without {'x' if x is None else 'y'}, both or neither "
+        raise errors.type_error(f"got {'y' if x is None else 'x'} without {'x' if x is None
+                                                                           else 'y'}, both or neither "
                                 "are required", fix="pass both: where(condition, x, y)")
     if size is not None or fill_value is not None:
         raise errors.value_error("size and fill_value are for where(condition) alone", fix="leave them out")
@@ -341,7 +346,8 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
     return as_array(broadcast_to(result, shape))
 
 
-def piecewise(x: ArrayLike, condlist: Array | Sequence[ArrayLike], funclist: Sequence[ArrayLike | Callable[..., Any]],
+def piecewise(x: ArrayLike, condlist: Array | Sequence[ArrayLike],
+              funclist: Sequence[ArrayLike | Callable[..., Any]],
               *args: Any, **kw: Any) -> Array:
     """For each element, the value or function whose condition is the last to hold.
 
@@ -362,7 +368,8 @@ def piecewise(x: ArrayLike, condlist: Array | Sequence[ArrayLike], funclist: Seq
     n, choices = len(condlist), list(funclist)
     if len(choices) not in (n, n + 1):
         raise errors.value_error(f"got {n} conditions and {len(choices)} functions; {n} or {n + 1} functions are "
-                                 "required", fix="give a function for each condition, and perhaps one for the rest")
+                                 "required",
+                                 fix="give a function for each condition, and perhaps one for the rest")
     rest = choices.pop() if len(choices) > n else 0
 
     def result_of(choice: Any) -> Any:

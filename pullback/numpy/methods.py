@@ -19,8 +19,9 @@ from pullback.ops.convert import bitcast_convert_type, convert_element_type
 
 # Functions whose first argument is the array, and whose other arguments are those of the method.
 _FUNCTIONS = (
-    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "conj", "conjugate", "copy",
-    "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ptp", "ravel", "repeat", "round",
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "conj", "conjugate",
+    "copy", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ptp", "ravel",
+    "repeat", "round",
     "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var")
 
 _NUMBERS = (bool, int, float, complex)
@@ -71,7 +72,8 @@ def _unary(name: str, function: Callable[[Any], Any]) -> Any:
 
 
 _ARITHMETIC = {
-    "add": elementwise.add, "sub": elementwise.subtract, "mul": elementwise.multiply, "truediv": elementwise.divide,
+    "add": elementwise.add, "sub": elementwise.subtract, "mul": elementwise.multiply,
+    "truediv": elementwise.divide,
     "floordiv": elementwise.floor_divide, "mod": elementwise.remainder, "divmod": elementwise.divmod,
     "pow": elementwise.power, "and": logic.bitwise_and, "or": logic.bitwise_or, "xor": logic.bitwise_xor,
     "lshift": logic.left_shift, "rshift": logic.right_shift}
@@ -130,7 +132,8 @@ def _as_numbers(x: Any, dtype: Any) -> Any:
     if have == want:
         return x if t.dtype == dtype else bitcast_convert_type(x, dtype=dtype)
     if not t.shape:
-        raise errors.value_error(f"got {t}, at least one axis is required to change the width of elements", op="view",
+        raise errors.value_error(f"got {t}, at least one axis is required to change the width of elements",
+                                 op="view",
                                  fix="reshape it to (1,)")
     *rest, last = t.shape
     if have > want:
@@ -150,7 +153,8 @@ def view(self: Array, dtype: Any = None, type: None = None) -> Array:
       ValueError: if there is no last axis, or it does not hold a whole number of elements.
     """
     if type is not None:
-        raise errors.type_error("type is given, None is required: there is one class of arrays", fix="leave it out")
+        raise errors.type_error("type is given, None is required: there is one class of arrays",
+                                fix="leave it out")
     if dtype is None:
         return self
     target = dtypes.canonicalize_requested(dtype, "view")
@@ -191,11 +195,13 @@ def install(module: Any) -> None:
     _namespace["module"] = module
     names = vars(module)
 
-    def compress(self: Array, condition: Any, axis: int | None = None, *, out: None = None, size: int | None = None,
+    def compress(self: Array, condition: Any, axis: int | None = None, *, out: None = None,
+                 size: int | None = None,
                  fill_value: Any = 0) -> Array:
         """The slices along an axis for which a condition holds."""
         no_out(out)
-        return names["compress"](condition, self, axis, size=size, fill_value=fill_value)  # type: ignore[no-any-return]
+        return names["compress"](condition, self, axis, size=size,
+                                 fill_value=fill_value)  # type: ignore[no-any-return]
 
     for name in _FUNCTIONS:
         if name in names:
@@ -210,7 +216,8 @@ def install(module: Any) -> None:
     if "matmul" in names:
         Array.__matmul__ = _binary("__matmul__", names["matmul"])  # type: ignore[attr-defined]
         Array.__rmatmul__ = _reflected("__rmatmul__", names["matmul"])  # type: ignore[attr-defined]
-    for function in (__getitem__, __contains__, __round__, __array_namespace__, reshape, flatten, transpose, astype,
+    for function in (__getitem__, __contains__, __round__, __array_namespace__, reshape, flatten, transpose,
+                     astype,
                      tobytes, view, compress):
         setattr(Array, function.__name__, function)
     for name, getter in (("T", shape.transpose), ("mT", shape.matrix_transpose), ("real", elementwise.real),

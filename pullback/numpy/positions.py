@@ -20,7 +20,7 @@ from pullback.core.trace import Tracer
 from pullback.core.types import ArrayType
 from pullback.core.values import value
 from pullback.lax.index import wrap_index
-from pullback.lax.move import broadcast_shapes
+from pullback.lax.move import broadcast_shapes, stack
 
 Shape = tuple[int, ...]
 NEW = None
@@ -153,6 +153,8 @@ def _entry(e: Any, alone: bool) -> Any:
                 TypeError, f"got a {type(e).__name__} as index, a tuple, an int, a slice or an array is "
                            "required",
                 op="indexing", fix="x[jnp.array(index)] picks elements; x[tuple(index)] indexes axis by axis")
+        if any([isinstance(v, Tracer) for v in e]):
+            return _checked_list(e)
         e = np.asarray(e)
         e = e if e.size else e.astype(np.int64)
     if isinstance(e, (np.ndarray, np.generic)):
@@ -175,9 +177,16 @@ def _entry(e: Any, alone: bool) -> Any:
             fix="convert it with int() or jnp.asarray") from None
 
 
+def _checked_list(e: Any) -> Any:
+    """A list with traced integers in it, as an array."""
+    scalars = [_checked(value(v), type_of(value(v)).dtype) for v in e]
+    return stack([TABLE["convert_element_type"](v, dtype=dtypes.int32, weak=False) for v in scalars])
+
+
 def _checked(e: Any, dtype: Any) -> Any:
     if dtypes.kind(dtype) not in "iub":
-        raise _wrong(f"an array of type {ArrayType(e.shape, dtype)}" if e.shape else f"{dtype} value")
+        shape = np.shape(e) if not isinstance(e, Array) else e.shape
+        raise _wrong(f"an array of type {ArrayType(shape, dtype)}" if shape else f"a {dtype} value")
     return e
 
 

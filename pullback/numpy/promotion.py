@@ -87,7 +87,8 @@ def _quick(x: Any, y: Any) -> tuple[Any, Any] | None:
     if isinstance(x, Array):
         if isinstance(y, Array):
             return (x, y) if x.type == y.type else None
-        if (type(y) is float or type(y) is int) and x.type.dtype == dtypes.float32 and not config.enable_x64.value:
+        if (type(y) is float
+            or type(y) is int) and x.type.dtype == dtypes.float32 and not config.enable_x64.value:
             return x, float(y)
     elif isinstance(y, Array) and (type(x) is float or type(x) is int):
         if y.type.dtype == dtypes.float32 and not config.enable_x64.value:
@@ -117,7 +118,8 @@ def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         if len(sizes) > 1:
             raise errors.make(
                 errors.BroadcastError,
-                f"shapes {', '.join(map(str, shapes))} cannot be broadcast together: axis {i - ndim} has sizes "
+                f"shapes {', '.join(map(str,
+                                        shapes))} cannot be broadcast together: axis {i - ndim} has sizes "
                 f"{' and '.join(map(str, sorted(sizes)))}",
                 fix="give one of them a size of 1 there (x[:, None]), or transpose")
         result.append(sizes.pop() if sizes else 1)
@@ -148,7 +150,8 @@ def _rank_promotion(shapes: Sequence[tuple[int, ...]]) -> None:
         return
     text = f"operands of ranks {sorted(ranks)} with shapes {', '.join(map(str, shapes))} need rank promotion"
     if mode == "raise":
-        raise errors.value_error(text, fix="give them one rank (x[None, :]), or allow it with numpy_rank_promotion")
+        raise errors.value_error(text,
+                                 fix="give them one rank (x[None, :]), or allow it with numpy_rank_promotion")
     warnings.warn(text, stacklevel=3)
 
 

@@ -25,7 +25,7 @@ from pullback.ops.move import as_shape
 from pullback.runtime.device import device_put
 
 __all__ = [
-    "arange", "fromfunction", "geomspace", "indices", "linspace", "logspace", "meshgrid", "mgrid", "ogrid", "vander",
+    "arange", "fromfunction", "geomspace", "indices", "linspace", "logspace", "meshgrid", "mgrid", "ogrid",
 ]
 
 ArrayLike = Any
@@ -115,7 +115,8 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
     """
     count = integer(num, "num")
     if count < 0:
-        raise errors.value_error(f"num is {count}, at least 0 is required", fix="pass how many numbers there are to be")
+        raise errors.value_error(f"num is {count}, at least 0 is required",
+                                 fix="pass how many numbers there are to be")
     target = requested(dtype, "linspace")
     low, high = promoted_inexact(start, stop)
     computed = type_of(low).dtype
@@ -150,7 +151,8 @@ def logspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
     return result if target is None else retype(result, target)
 
 
-def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None,
+def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True,
+              dtype: DTypeLike | None = None,
               axis: int = 0) -> Array:
     """`num` numbers from `start` to `stop` of equal ratio; see `linspace`.
 
@@ -177,7 +179,8 @@ def moved(x: Any, axis: int) -> Any:
 
 # -- grids --------------------------------------------------------------------------------------------
 
-def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array,
+                                                                                                     ...]:
     """The coordinates of the points of a grid, one array per axis.
 
     Args:
@@ -189,9 +192,11 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
       Arrays of shape [n_0, n_1, ...] for 'ij', [n_1, n_0, ...] for 'xy'.
     """
     if indexing not in ("xy", "ij"):
-        raise errors.value_error(f"indexing is {indexing!r}, 'xy' or 'ij' is required", fix="pass indexing='ij'")
+        raise errors.value_error(f"indexing is {indexing!r}, 'xy' or 'ij' is required",
+                                 fix="pass indexing='ij'")
     if not copy:
-        raise errors.value_error("copy is False: arrays have no views", fix="leave it out, or pass sparse=True")
+        raise errors.value_error("copy is False: arrays have no views",
+                                 fix="leave it out, or pass sparse=True")
     axes = [as_array(operand(x)) for x in xi]
     for x in axes:
         if x.type.ndim != 1:
@@ -202,7 +207,8 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
     sizes = [0] * len(axes)
     for axis, x in zip(order, axes):
         sizes[axis] = x.type.shape[0]
-    return tuple([move.broadcast_in_dim(x, shape=_sparse_shape(sizes, axis) if sparse else tuple(sizes), dims=(axis,))
+    return tuple([move.broadcast_in_dim(x, shape=_sparse_shape(sizes, axis) if sparse else tuple(sizes),
+                                        dims=(axis,))
                   for axis, x in zip(order, axes)])
 
 
@@ -215,7 +221,8 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: b
     element = dtypes.canonicalize(int) if dtype is None else requested(dtype, "indices")
     sizes = as_shape(dimensions, "dimensions")
     if sparse:
-        return tuple([move.reshape(move.iota(shape=(n,), dtype=element, axis=0), shape=_sparse_shape(sizes, axis))
+        return tuple([move.reshape(move.iota(shape=(n,), dtype=element, axis=0),
+                                   shape=_sparse_shape(sizes, axis))
                       for axis, n in enumerate(sizes)])
     if not sizes:
         return move.broadcast_in_dim(np.dtype(element).type(0), shape=(0,), dims=())
@@ -242,7 +249,8 @@ class _Grid:
         if isinstance(key, slice):
             return _along(key)
         if not isinstance(key, tuple) or not all(isinstance(part, slice) for part in key):
-            raise errors.type_error(f"got {key!r}, slices are required", op="jnp.ogrid" if self._sparse else "jnp.mgrid",
+            raise errors.type_error(f"got {key!r}, slices are required",
+                                    op="jnp.ogrid" if self._sparse else "jnp.mgrid",
                                     fix="index it with slices: jnp.mgrid[0:3, 0:2]")
         grids = meshgrid(*map(as_array, promoted(*map(_along, key))), sparse=self._sparse, indexing="ij")
         if self._sparse:
@@ -270,27 +278,3 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: DTypeLike =
     for axis in reversed(range(len(sizes))):
         at = vmap(at, in_axes=tuple([0 if i == axis else None for i in range(len(sizes))]))
     return at(*[arange(n, dtype=dtype) for n in sizes])
-
-
-def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
-    """The matrix of the powers of the elements of `x`: number[n] -> number[n, N].
-
-    Args:
-      N: how many powers, from 0; None: n.
-      increasing: whether the powers grow from the left to the right.
-
-    Raises:
-      ValueError: if `x` has not one axis, or N is negative.
-    """
-    base = as_array(operand(x))
-    if base.type.ndim != 1:
-        raise errors.value_error(f"got {base.type}, an array with one axis is required", fix="pass x.ravel()")
-    n = base.type.shape[0]
-    count = n if N is None else integer(N, "N")
-    if count < 0:
-        raise errors.value_error(f"N is {count}, at least 0 is required", fix="pass how many powers there are to be")
-    exponents = arange(count) if increasing else subtract(count - 1, arange(count))
-    bases = move.broadcast_in_dim(base, shape=(n, count), dims=(0,))
-    rows = broadcast_to(exponents, (n, count))
-    # With an integer exponent, the derivative of x ** 0 is 0 at 0 too.
-    return ops.pow(bases, rows) if dtypes.is_inexact(base.type.dtype) else power(bases, rows)

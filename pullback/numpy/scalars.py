@@ -13,13 +13,15 @@ from pullback.core.trace import concrete
 
 globals().update(SCALAR_TYPES)
 
-_ABSTRACT = ("character", "complexfloating", "flexible", "floating", "generic", "inexact", "integer", "number",
+_ABSTRACT = ("character", "complexfloating", "flexible", "floating", "generic", "inexact", "integer",
+             "number",
              "object_", "signedinteger", "unsignedinteger")
 globals().update({name: getattr(np, name) for name in _ABSTRACT})
 
 __all__ = [
-    "ComplexWarning", "array_repr", "array_str", "can_cast", "dtype", "e", "euler_gamma", "finfo", "get_printoptions",
-    "iinfo", "inf", "isdtype", "issubdtype", "iterable", "nan", "ndarray", "newaxis", "pi", "printoptions",
+    "ComplexWarning", "array_repr", "array_str", "can_cast", "dtype", "e", "euler_gamma", "finfo",
+    "get_printoptions", "iinfo", "inf", "isdtype", "issubdtype", "iterable", "nan", "ndarray", "newaxis",
+    "pi", "printoptions",
     "promote_types", "result_type", "set_printoptions", *_ABSTRACT, *SCALAR_TYPES,
 ]
 

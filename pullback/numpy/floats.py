@@ -36,8 +36,8 @@ from pullback.ops.move import broadcast_in_dim
 from pullback.ops.special import bessel_i0e
 
 __all__ = [
-    "copysign", "frexp", "heaviside", "i0", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "ldexp", "modf",
-    "nan_to_num", "nextafter", "signbit", "sinc", "spacing", "unwrap",
+    "copysign", "frexp", "heaviside", "i0", "isfinite", "isinf", "isnan", "isneginf", "isposinf", "ldexp",
+    "modf", "nan_to_num", "nextafter", "signbit", "sinc", "spacing", "unwrap",
 ]
 
 ArrayLike = Any
@@ -200,7 +200,8 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     x, exponent = _real(inexact(x1)), operand(x2)
     t = type_of(exponent)
     if not dtypes.is_integer(t.dtype) and not dtypes.is_bool(t.dtype):
-        raise errors.value_error(f"the exponent is {t}, integers are required", fix="convert it with astype(int)")
+        raise errors.value_error(f"the exponent is {t}, integers are required",
+                                 fix="convert it with astype(int)")
     x, exponent = broadcast(x, retype(exponent, dtypes.int32))
     return _times_power(x, exponent)
 
@@ -273,7 +274,8 @@ def i0(x: ArrayLike) -> Array:
     return ops.mul(ops.exp(ops.mul(x, ops.sign(x))), bessel_i0e(x))
 
 
-def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, period: ArrayLike = 2 * math.pi) -> Array:
+def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1,
+           period: ArrayLike = 2 * math.pi) -> Array:
     """Angles with multiples of the period added so that no step is larger than half of it.
 
     Args:
@@ -296,5 +298,6 @@ def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1, perio
     kept = less(absolute(steps), half if discont is None else discont)
     change = where(kept, 0, subtract(within, steps))
     n = x.type.shape[axis]
-    return concatenate([part(x, axis, 0, min(n, 1)), add(part(x, axis, min(n, 1), n), cumsum(change, axis=axis))],
+    return concatenate([part(x, axis, 0, min(n, 1)), add(part(x, axis, min(n, 1), n), cumsum(change,
+                                                                                             axis=axis))],
                        axis=axis)

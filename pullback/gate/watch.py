@@ -1,0 +1,287 @@
+"""Watching the public functions of an engine while a model runs.
+
+A Watch replaces random functions, stop_gradient, the functions without a useful derivative, custom rules and jit
+by wrappers that note the user's line. Two kinds of call can also be changed, which is how a cause is proved rather
+than guessed: a stop_gradient can be made the identity, and a custom rule replaced by the derivative of the function
+itself. Wrappers of a watch that is not active pass calls through. A watch must be active when the model's file is
+loaded, for names imported from a module to be the wrappers.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pullback.gate.engine import Engine
+from pullback.gate.sites import Site, here, of_function
+
+__all__ = ["ALL", "Event", "Watch"]
+
+ALL: frozenset[Site] = frozenset()  # in `changed`: every site
+
+_FLAT = ("argmax", "argmin", "argsort", "round", "rint", "around", "floor", "ceil", "trunc", "fix", "sign", "searchsorted",
+         "digitize", "floor_divide", "heaviside", "nonzero", "argpartition", "argwhere", "bincount", "isnan")
+_FLAT_LAX = ("argmax", "argmin", "round", "floor", "ceil", "sign", "top_k")
+_FACTORIES = ("normal", "uniform", "truncated_normal", "variance_scaling", "glorot_uniform", "glorot_normal",
+              "lecun_uniform", "lecun_normal", "he_uniform", "he_normal", "kaiming_uniform", "kaiming_normal",
+              "xavier_uniform", "xavier_normal", "orthogonal", "delta_orthogonal")
+
+
+class Event(NamedTuple):
+    """One call of a watched function.
+
+    `words` are the keys it consumed; `detail` tells apart uses of one key that are different keys (fold_in).
+    """
+
+    kind: str
+    name: str
+    site: Site | None
+    words: tuple[bytes, ...] = ()
+    detail: str = ""
+
+
+class Watch:
+    """A context in which an engine's public functions are watched."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.active = False
+        self.stops: set[Site] = set()
+        self.rules: dict[Site, str] = {}  # where a function with a rule is defined -> what it is
+        self.traces: list[Site | None] = []
+        self._events: list[Event] | None = None
+        self._stops_off: frozenset[Site] | None = None
+        self._rules_off: frozenset[Site] | None = None
+        self._depth = threading.local()
+        self._saved: list[tuple[ModuleType, str, Any]] = []
+        self._counted: dict[Any, Callable[..., Any]] = {}
+
+    # -- installing --------------------------------------------------------------------------------
+
+    def __enter__(self) -> Watch:
+        self.active = True
+        random = self._module("random")
+        for name in dir(random):
+            function = getattr(random, name)
+            if not name.startswith("_") and callable(function) and _first_parameter(function) == "key":
+                self._replace(random, name, self._random)
+        for name in ("key", "PRNGKey"):
+            self._replace(random, name, self._noted("made"))
+        for name in _FACTORIES:
+            self._replace(self.engine.module("nn.initializers"), name, self._factory)
+        self._replace(self._module("lax"), "stop_gradient", self._stop)
+        for name in _FLAT:
+            self._replace(self._module("numpy"), name, self._flat)
+        for name in _FLAT_LAX:
+            self._replace(self._module("lax"), name, self._flat)
+        for name in ("custom_jvp", "custom_vjp"):
+            self._replace(self._module(""), name, self._custom)
+        self._replace(self._module(""), "jit", self._jit)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.active = False
+        for module, name, original in reversed(self._saved):
+            setattr(module, name, original)
+        self._saved.clear()
+
+    def _module(self, name: str) -> ModuleType:
+        found = self.engine.module(name)
+        assert found is not None, name
+        return found
+
+    def _replace(self, module: ModuleType | None, name: str, wrap: Callable[[Any, str], Any]) -> None:
+        try:
+            original = getattr(module, name)
+        except Exception:  # the engine lacks it, and says so with an error of its own
+            return
+        assert module is not None
+        self._saved.append((module, name, original))
+        setattr(module, name, wrap(original, name))
+
+    def _site(self) -> Site | None:
+        return here(self.engine.folders)
+
+    @contextmanager
+    def _inside(self) -> Iterator[bool]:
+        """Whether a call is the user's own, not one that another watched function makes."""
+        depth = getattr(self._depth, "value", 0)
+        self._depth.value = depth + 1
+        try:
+            yield depth == 0 and self.active
+        finally:
+            self._depth.value = depth
+
+    # -- what is watched -----------------------------------------------------------------------------
+
+    def _note(self, event: Event) -> None:
+        if self._events is not None:
+            self._events.append(event)
+
+    def _noted(self, kind: str) -> Callable[[Any, str], Any]:
+        def wrap(original: Any, name: str) -> Any:
+            @functools.wraps(original)
+            def watched(*args: Any, **kwargs: Any) -> Any:
+                with self._inside() as outermost:
+                    if outermost:
+                        self._note(Event(kind, name, self._site()))
+                    return original(*args, **kwargs)
+            return watched
+        return wrap
+
+    def _random(self, original: Any, name: str) -> Any:
+        @functools.wraps(original)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            with self._inside() as outermost:
+                if outermost and self._events is not None:
+                    key = args[0] if args else kwargs.get("key")
+                    detail = ""
+                    if name == "fold_in":
+                        data = args[1] if len(args) > 1 else kwargs.get("data")
+                        detail = "?" if self.engine.is_traced(data) else str(np.asarray(data))
+                    self._consume(key, name, detail)
+                return original(*args, **kwargs)
+        return watched
+
+    def _factory(self, original: Any, name: str) -> Any:
+        """An initializer's factory: what it returns consumes a key."""
+        @functools.wraps(original)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            made = original(*args, **kwargs)
+            return self._random(made, name) if callable(made) else made
+        return watched
+
+    def _consume(self, key: Any, name: str, detail: str) -> None:
+        site = self._site()
+        words = self.engine.key_words(key)
+        if words is None or not hasattr(words, "shape"):
+            return
+
+        def note(values: Any) -> None:
+            values = np.asarray(values)
+            rows = tuple(row.tobytes() for row in values.reshape(-1, values.shape[-1])) if values.ndim else ()
+            self._note(Event("random", name, site, rows, detail))
+
+        if self.engine.is_traced(words):
+            self.engine.callback(note, words)
+        else:
+            note(words)
+
+    def _stop(self, original: Any, name: str) -> Any:
+        @functools.wraps(original)
+        def watched(x: Any) -> Any:
+            if not self.active:
+                return original(x)
+            site = self._site()
+            if site is not None:
+                self.stops.add(site)
+                if self._stops_off is not None and (not self._stops_off or site in self._stops_off):
+                    return x
+            self._note(Event("stop", name, site))
+            return original(x)
+        return watched
+
+    def _flat(self, original: Any, name: str) -> Any:
+        if inspect.isclass(original):
+            return original
+
+        @functools.wraps(original)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            if self._events is not None and any(self.engine.is_traced(x) for x in (*args, *kwargs.values())):
+                with self._inside() as outermost:
+                    if outermost:
+                        self._note(Event("flat", name, self._site()))
+                    return original(*args, **kwargs)
+            return original(*args, **kwargs)
+        return watched
+
+    def _custom(self, original: Any, name: str) -> Any:
+        watch = self
+
+        class Watched(original):  # type: ignore[misc]
+            def __init__(self, fun: Any, *args: Any, **kwargs: Any) -> None:
+                super().__init__(fun, *args, **kwargs)
+                self._plain = fun
+
+            def __call__(self, *args: Any, **kwargs: Any) -> Any:
+                site = of_function(self._plain) if watch.active else None
+                if site is not None:
+                    watch.rules[site] = name
+                    if watch._rules_off is not None and (not watch._rules_off or site in watch._rules_off):
+                        return self._plain(*args, **kwargs)
+                return super().__call__(*args, **kwargs)
+
+        Watched.__name__, Watched.__qualname__, Watched.__doc__ = name, name, original.__doc__
+        return Watched
+
+    def _jit(self, original: Any, name: str) -> Any:
+        @functools.wraps(original)
+        def watched(fun: Any = None, *args: Any, **kwargs: Any) -> Any:
+            if fun is None:
+                return lambda function: watched(function, *args, **kwargs)
+            if not self.active or not callable(fun):
+                return original(fun, *args, **kwargs)
+            return original(self.counted(fun), *args, **kwargs)
+        return watched
+
+    def counted(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function with its runs noted in `traces`; one for each function, so that caches by identity hold."""
+        try:
+            known = self._counted.get(function)
+        except TypeError:  # not hashable
+            return function
+        if known is not None:
+            return known
+        site = of_function(function)
+
+        @functools.wraps(function)
+        def traced(*args: Any, **kwargs: Any) -> Any:
+            if self.active:
+                self.traces.append(site)
+            return function(*args, **kwargs)
+
+        self._counted[function] = traced
+        return traced
+
+    # -- using it -------------------------------------------------------------------------------------
+
+    @contextmanager
+    def recording(self) -> Iterator[list[Event]]:
+        """Notes calls, in the list it gives."""
+        before, self._events = self._events, []
+        try:
+            yield self._events
+        finally:
+            self._events = before
+
+    @contextmanager
+    def changed(self, stops: frozenset[Site] | None = None, rules: frozenset[Site] | None = None) -> Iterator[None]:
+        """Inside, the stop_gradients at the given sites are the identity, and custom rules at theirs are not used.
+
+        Programs traced before are dropped on the way in and out, if there is anything to change.
+        """
+        there = (stops is not None and self.stops) or (rules is not None and self.rules)
+        before = self._stops_off, self._rules_off
+        self._stops_off, self._rules_off = stops, rules
+        if there:
+            self.engine.forget()
+        try:
+            yield
+        finally:
+            self._stops_off, self._rules_off = before
+            if there:
+                self.engine.forget()
+
+
+def _first_parameter(function: Any) -> str:
+    try:
+        return next(iter(inspect.signature(function).parameters), "")
+    except (TypeError, ValueError):
+        return ""
