@@ -28,6 +28,7 @@ class _Overrides(threading.local):
 
 
 _overrides = _Overrides()
+_lock = threading.Lock()
 _version = 0  # counts changes of process-wide values
 
 
@@ -42,6 +43,7 @@ class Setting(Generic[T]):
         self.traced = traced
         self.__doc__ = doc
         self.process_value: T = default
+        self._held_count = 0
         for variable in (f"PULLBACK_{name.upper()}", f"JAX_{name.upper()}"):
             text = os.environ.get(variable)
             if text is not None:
@@ -64,6 +66,8 @@ class Setting(Generic[T]):
 
     @property
     def value(self) -> T:
+        if not self._held_count:  # nearly always: no thread holds another value
+            return self.process_value
         return _overrides.values.get(self.name, self.process_value)  # type: ignore[no-any-return]
 
     def set(self, value: T) -> None:
@@ -76,9 +80,13 @@ class Setting(Generic[T]):
         before = _overrides.values
         _overrides.values = {**before, self.name: value}
         _overrides.key = None
+        with _lock:
+            self._held_count += 1
         try:
             yield
         finally:
+            with _lock:
+                self._held_count -= 1
             _overrides.values = before
             _overrides.key = None
 

@@ -65,13 +65,14 @@ class Primitive:
     programs: tuple[str, ...] = ()  # names of the params that hold programs
     runs_program = False            # the operation is exactly the run of its one program
     transparent = False             # carries a Python function, which eager evaluation runs as it is
+    parallel = False                # eager evaluation of large arrays goes to XLA, whose threads win there
     slow_reference = False          # eager evaluation goes to XLA whatever the size
-    parallel = False                # eager evaluation of large arrays goes to XLA
 
     def __init__(self, name: str) -> None:
         assert name not in TABLE, name
         self.name = name
         self._types: dict[Any, list[ArrayType]] = {}
+        self._expands: dict[str, bool] = {}
         TABLE[name] = self
 
     def __repr__(self) -> str:
@@ -97,8 +98,12 @@ class Primitive:
 
     def expands(self, rule: str) -> bool:
         """Whether `rule` is to be had from `expand`, because the primitive does not define its own."""
-        if self.expand is None:
-            return False
+        known = self._expands.get(rule)
+        if known is None:
+            known = self._expands[rule] = self.expand is not None and self._lacks(rule)
+        return known
+
+    def _lacks(self, rule: str) -> bool:
         own = getattr(type(self), rule)
         if rule == "linearize" and own is Primitive.linearize:
             own = type(self).jvp

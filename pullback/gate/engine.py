@@ -132,6 +132,10 @@ class Engine(Protocol):
         """Calls function with the value of x, whatever transformation x is in."""
         ...
 
+    def settle(self) -> None:
+        """Waits until all callbacks have happened."""
+        ...
+
 
 def load(name: str, serve: bool = False) -> Engine:
     """The engine of that name; only now is the library imported.

@@ -15,7 +15,8 @@ _NAMESPACES = ("fft", "linalg")  # modules that users name themselves: jnp.linal
 
 
 def _collect() -> list[str]:
-    # All are loaded before any name is set, for loading a module sets its name here: `shape` is a function too.
+    # All are loaded before any name is set, for loading a module sets its name here: `shape` is a function
+    # too.
     modules = [importlib.import_module(f"pullback.numpy.{info.name}")
                for info in pkgutil.iter_modules(__path__)]
     modules = [module for module in modules if module.__name__.rpartition(".")[2] not in _NAMESPACES]

@@ -41,13 +41,12 @@ def _put(x: Any, device: Any, sharding: Any = None) -> Any:
 # -- of what users hold -------------------------------------------------------------------------------
 
 def array(object: Any, dtype: DTypeLike | None = None, copy: bool = True, order: str | None = "K",
-          ndmin: int = 0, *,
-          device: Any = None, out_sharding: Any = None) -> Array:
+          ndmin: int = 0, *, device: Any = None, out_sharding: Any = None) -> Array:
     """A new array of numbers, arrays, or nested sequences of them; traced values may be among these.
 
     Args:
       object: an array, a number, a nested list or tuple, or what NumPy makes an array of.
-      dtype: None: the one that the elements promote to; 64-bit types become 32-bit ones unless enable_x64 is set.
+      dtype: None: the one that the elements promote to; 64-bit types become 32-bit ones without enable_x64.
       copy: False: an array may be returned itself.
       order: arrays are in row-major order: 'K', 'A', 'C' or None.
       ndmin: leading axes of size 1 are added up to so many axes.
@@ -85,8 +84,8 @@ def copy(a: ArrayLike, order: str | None = None) -> Array:
 def _made(x: Any, dtype: Any, order: str | None = None) -> Any:
     """`x` as an Array, in `dtype` if that is not None."""
     if order not in (None, "K", "A", "C"):
-        raise errors.value_error(f"order is {order!r}, 'K', 'A', 'C' or None is required: arrays are in row-major order",
-                                 fix="transpose instead")
+        raise errors.value_error(f"order is {order!r}, 'K', 'A', 'C' or None is required: arrays are in "
+                                 "row-major order", fix="transpose instead")
     if isinstance(x, Array):
         return x if dtype is None else retype(x, dtype)
     if isinstance(x, (list, tuple)):
@@ -110,8 +109,8 @@ def _made(x: Any, dtype: Any, order: str | None = None) -> Any:
                                  fix="leave it out, or pass numbers")
     host = None if isinstance(x, (str, bytes)) else np.asarray(x)
     if host is None or host.dtype == np.object_:
-        raise errors.type_error(f"got {x!r:.60} of type {type(x).__name__}, numbers, arrays or nested sequences of them "
-                                "are required", fix="convert its elements to numbers first")
+        raise errors.type_error(f"got {x!r:.60} of type {type(x).__name__}, numbers, arrays or nested "
+                                "sequences of them are required", fix="convert its elements to numbers first")
     return _made(host, dtype)
 
 
@@ -269,8 +268,8 @@ def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None,
 
 def _in_dtype(x: Any, dtype: Any, weak: bool = False) -> Any:
     if is_scalar(x) and dtypes.is_complex(type_of(x).dtype) and not dtypes.is_complex(dtype):
-        raise errors.type_error(f"got the complex number {x}, one that {dtypes.short_name(dtype)} can hold is required",
-                                fix="take its real part, or name a complex dtype")
+        raise errors.type_error(f"got the complex number {x}, one that {dtypes.short_name(dtype)} can hold is "
+                                "required", fix="take its real part, or name a complex dtype")
     return retype(x, dtype, weak)
 
 
@@ -301,8 +300,7 @@ def _type_like(a: Any) -> ArrayType:
 
 
 def full_like(a: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, shape: Any = None, *,
-              device: Any = None,
-              out_sharding: Any = None) -> Array:
+              device: Any = None, out_sharding: Any = None) -> Array:
     """An array with one number everywhere, like another in shape and dtype.
 
     Args:
@@ -313,9 +311,10 @@ def full_like(a: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, sha
     """
     t = _type_like(a)
     filling = operand(fill_value)
-    filling = _in_dtype(filling, t.dtype, t.weak) if dtype is None else _in_dtype(filling,
-                                                                                  requested(dtype,
-                                                                                            "full_like"))
+    if dtype is None:
+        filling = _in_dtype(filling, t.dtype, t.weak)
+    else:
+        filling = _in_dtype(filling, requested(dtype, "full_like"))
     sizes = t.shape if shape is None else as_shape(shape)
     if type_of(filling).shape:
         return _put(broadcast_to(filling, sizes), device, out_sharding)
@@ -360,8 +359,7 @@ def _below(shape: Shape, k: Any, compare: Callable[..., Any]) -> Any:
 
 
 def eye(N: int, M: int | None = None, k: int | ArrayLike = 0, dtype: DTypeLike | None = None, *,
-        device: Any = None
-        ) -> Array:
+        device: Any = None) -> Array:
     """A matrix with ones on a diagonal and zeros elsewhere.
 
     Args:

@@ -1,7 +1,7 @@
-"""Functions applied element by element: arithmetic, powers, exponentials and logarithms, trigonometry, rounding.
+"""Functions applied element by element: arithmetic, powers, exponentials, trigonometry, rounding.
 
-Operands are promoted to one dtype and broadcast to one shape; functions of the reals make floats of integers and
-booleans. Everything is one operation of the same name where there is one.
+Operands are promoted to one dtype and broadcast to one shape; functions of the reals make floats of integers
+and booleans. Everything is one operation of the same name where there is one.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ true_divide = divide
 
 
 def _opposed(rest: Any, y: Any) -> Any:
-    """Whether a remainder is not 0 and has not the sign of the divisor, so that the quotient was rounded up."""
+    """Whether a remainder is not 0 and not of the divisor's sign, so that the quotient was rounded up."""
     zero = number(y, 0)
     return bits.and_(ops.ne(rest, zero), ops.ne(ops.lt(rest, zero), ops.lt(y, zero)))
 
@@ -193,12 +193,12 @@ def _one_known(x: Any, y: Any, extreme: Any) -> Any:
 
 
 def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The larger of x1 and x2, the other one where one is NaN; where they are equal x2 gets the derivative."""
+    """The larger of x1 and x2, the other where one is NaN; where they are equal x2 gets the derivative."""
     return _one_known(x1, x2, ops.max)
 
 
 def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The smaller of x1 and x2, the other one where one is NaN; where they are equal x2 gets the derivative."""
+    """The smaller of x1 and x2, the other where one is NaN; where they are equal x2 gets the derivative."""
     return _one_known(x1, x2, ops.min)
 
 
@@ -221,8 +221,8 @@ def clip(arr: ArrayLike | None = None, /, min: ArrayLike | None = None,
     x = operand(arr)
     for v in (x, min, max):
         if v is not None and dtypes.is_complex(type_of(operand(v)).dtype):
-            raise errors.value_error(f"got {type_of(operand(v))}, real numbers are required: complex ones have no "
-                                     "order", fix="clip the real and the imaginary part")
+            raise errors.value_error(f"got {type_of(operand(v))}, real numbers are required: complex ones have "
+                                     "no order", fix="clip the real and the imaginary part")
     if min is not None:
         x = maximum(min, x)
     if max is not None:
@@ -565,8 +565,9 @@ def imag(val: ArrayLike, /) -> Array:
     """The imaginary part; of real numbers, zeros."""
     x = operand(val)
     t = type_of(x)
-    return ops.imag(x) if dtypes.is_complex(t.dtype) else broadcast_in_dim(number(x, 0), shape=t.shape,
-                                                                           dims=())
+    if dtypes.is_complex(t.dtype):
+        return ops.imag(x)
+    return broadcast_in_dim(number(x, 0), shape=t.shape, dims=())
 
 
 def conjugate(x: ArrayLike, /) -> Array:

@@ -117,11 +117,10 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: Ar
         return as_array(x)
     info = dtypes.finfo(t.dtype)
     result = x
-    for value, where in ((nan, ops.ne(x, x)),
+    for value, there in ((nan, ops.ne(x, x)),
                          (float(info.max) if posinf is None else posinf, ops.eq(x, number(x, math.inf))),
                          (float(info.min) if neginf is None else neginf, ops.eq(x, number(x, -math.inf)))):
-        filling = operand(value)
-        result = ops.select_n(where, result, retype(filling, t.dtype))
+        result = ops.select_n(there, result, retype(operand(value), t.dtype))
     return result
 
 
@@ -178,8 +177,8 @@ def _times_power(x: Any, exponent: Any) -> Any:
     mantissa, bias = dtypes.finfo(t.dtype).nmant, 1 - int(dtypes.finfo(t.dtype).minexp)
     most = np.dtype(dtype).type(3 * (bias - 1))
     rest = ops.clamp(-most, exponent, most)
-    for part in (3, 2, 1):
-        step = ops.div(rest, scalar_of(part, dtype, False))
+    for left in (3, 2, 1):
+        step = ops.div(rest, scalar_of(left, dtype, False))
         rest = ops.sub(rest, step)
         word = retype(ops.add(step, scalar_of(bias, dtype, False)), _word(t.dtype))
         word = bits.shift_left(word, number(word, mantissa))
@@ -231,7 +230,7 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
 
 
 def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
-    """The fraction and the whole part of the real number x, both with its sign; the fraction has derivative 1."""
+    """The fraction and the whole part of the real number x, both with its sign; derivatives 1 and 0."""
     if out is not None:
         raise errors.type_error("out must be None: arrays are immutable", fix="use the result")
     x = as_array(_real(inexact(x)))
@@ -298,6 +297,5 @@ def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1,
     kept = less(absolute(steps), half if discont is None else discont)
     change = where(kept, 0, subtract(within, steps))
     n = x.type.shape[axis]
-    return concatenate([part(x, axis, 0, min(n, 1)), add(part(x, axis, min(n, 1), n), cumsum(change,
-                                                                                             axis=axis))],
-                       axis=axis)
+    tail = add(part(x, axis, min(n, 1), n), cumsum(change, axis=axis))
+    return concatenate([part(x, axis, 0, min(n, 1)), tail], axis=axis)

@@ -45,15 +45,14 @@ ArrayLike = Any
 # -- comparisons --------------------------------------------------------------------------------------
 
 def _operands(x: ArrayLike, y: ArrayLike) -> Sequence[Any]:
-    """Operands of a comparison. A Python int beyond the range of the other's dtype compares as an infinity."""
+    """Operands of a comparison. A Python int beyond the other's dtype compares as an infinity."""
     try:
         return pair(x, y)
     except OverflowError:
         if is_scalar(x) == is_scalar(y):
             raise
-        return [math.copysign(math.inf, v) if is_scalar(v) else convert_element_type(operand(v),
-                                                                                     dtype=dtypes.float32)
-                for v in (x, y)]
+        return [math.copysign(math.inf, v) if is_scalar(v) else
+                convert_element_type(operand(v), dtype=dtypes.float32) for v in (x, y)]
 
 
 def _same(x: Any, y: Any) -> Any:
@@ -79,7 +78,7 @@ def not_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def _ordered(x: ArrayLike, y: ArrayLike, strict: Any, operation: Any) -> Any:
-    """`operation`; of complex numbers, of their real parts, and of their imaginary ones where these are equal."""
+    """`operation`; of complex numbers, of their real parts, or of the imaginary ones where these are equal."""
     x, y = _operands(x, y)
     if not dtypes.is_complex(type_of(x).dtype):
         return operation(x, y)
@@ -227,8 +226,7 @@ def _all(x: Any) -> Array:
 
 
 def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08,
-            equal_nan: bool = False
-            ) -> Array:
+            equal_nan: bool = False) -> Array:
     """Whether |a - b| <= atol + rtol * |b|; equal infinities are close, NaN only with `equal_nan`.
 
     Args:
@@ -249,8 +247,7 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike
 
 
 def allclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08,
-             equal_nan: bool = False
-             ) -> Array:
+             equal_nan: bool = False) -> Array:
     """Whether all elements are close: see `isclose`. bool[]."""
     return _all(isclose(a, b, rtol, atol, equal_nan))
 
@@ -288,17 +285,16 @@ def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
 # -- choices ------------------------------------------------------------------------------------------
 
 def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /, *,
-          size: int | None = None,
-          fill_value: Any = None) -> Any:
+          size: int | None = None, fill_value: Any = None) -> Any:
     """`x` where the condition holds, `y` elsewhere; of the condition alone, the positions where it holds.
 
     Args:
       condition: any[...]; it holds where it is not zero.
       x, y: any[...], promoted to one dtype and broadcast with the condition; or None, both.
-      size, fill_value: of the condition alone: how many positions, and what stands for those that are missing.
+      size, fill_value: of the condition alone: how many positions, and what stands for missing ones.
 
-    A derivative goes to the side that was taken. Where that of the other side is infinite or NaN, the result is NaN:
-    give it operands that are harmless there.
+    A derivative goes to the side that was taken. Where that of the other side is infinite or NaN, the result is
+    NaN: give it operands that are harmless there.
 
     Example:
       >>> x = jnp.arange(-2, 3)
@@ -308,9 +304,9 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
     if x is None and y is None:
         return as_array(operand(condition)).nonzero(size=size, fill_value=fill_value)
     if x is None or y is None:
-        raise errors.type_error(f"got {'y' if x is None else 'x'} without {'x' if x is None
-                                                                           else 'y'}, both or neither "
-                                "are required", fix="pass both: where(condition, x, y)")
+        given, missing = ("y", "x") if x is None else ("x", "y")
+        raise errors.type_error(f"got {given} without {missing}, both or neither are required",
+                                fix="pass both: where(condition, x, y)")
     if size is not None or fill_value is not None:
         raise errors.value_error("size and fill_value are for where(condition) alone", fix="leave them out")
     first, second = promoted(x, y)
@@ -334,8 +330,8 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
       Array([ 0,  1, -1, -1, 40], dtype=int32)
     """
     if len(condlist) != len(choicelist) or not len(condlist):
-        raise errors.value_error(f"got {len(condlist)} conditions and {len(choicelist)} choices, as many of both and at "
-                                 "least one are required", fix="give a choice for each condition")
+        raise errors.value_error(f"got {len(condlist)} conditions and {len(choicelist)} choices, as many of "
+                                 "both and at least one are required", fix="give a choice for each condition")
     values = promoted(*choicelist, default)
     n = len(condlist)
     arrays = broadcast(*map(truth, condlist), *values)
@@ -354,8 +350,8 @@ def piecewise(x: ArrayLike, condlist: Array | Sequence[ArrayLike],
     Args:
       x: any[...]
       condlist: conditions: any[...], broadcast with `x`; they hold where they are not zero.
-      funclist: as many numbers or functions of `x`, and perhaps one more for where no condition holds, else 0.
-        A function is called with all of `x`.
+      funclist: as many numbers or functions of `x`, and perhaps one more for where no condition holds, else
+        0. A function is called with all of `x`.
       args, kw: further arguments of the functions.
 
     Returns:
@@ -367,8 +363,8 @@ def piecewise(x: ArrayLike, condlist: Array | Sequence[ArrayLike],
     at = as_array(operand(x))
     n, choices = len(condlist), list(funclist)
     if len(choices) not in (n, n + 1):
-        raise errors.value_error(f"got {n} conditions and {len(choices)} functions; {n} or {n + 1} functions are "
-                                 "required",
+        raise errors.value_error(f"got {n} conditions and {len(choices)} functions; {n} or {n + 1} functions "
+                                 "are required",
                                  fix="give a function for each condition, and perhaps one for the rest")
     rest = choices.pop() if len(choices) > n else 0
 

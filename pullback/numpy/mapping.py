@@ -142,8 +142,9 @@ def _mapped(function: Callable[..., Any], xs: list[Any], inputs: Sequence[Names]
     for x, names in zip(xs, inputs):
         count = x.type.ndim - len(names)
         if count < 0:
-            raise errors.value_error(f"an argument is {x.type}; the {len(names)} axes ({','.join(names)}) of {signature} "
-                                     "are required", op="vectorize", fix="give it the missing axes")
+            raise errors.value_error(
+                f"an argument is {x.type}; the {len(names)} axes ({','.join(names)}) of {signature} are required",
+                op="vectorize", fix="give it the missing axes")
         _check_sizes(x, names, sizes, "an argument", signature)
         batches.append(x.type.shape[:count])
     shape = broadcast_shapes(batches)

@@ -1,4 +1,4 @@
-"""Operators and methods of arrays. Most methods are the functions of the same name, called with the array first."""
+"""Operators and methods of arrays. Most methods are the functions of their name, with the array first."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ from pullback.ops.convert import bitcast_convert_type, convert_element_type
 _FUNCTIONS = (
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "choose", "clip", "conj", "conjugate",
     "copy", "cumprod", "cumsum", "diagonal", "dot", "max", "mean", "min", "nonzero", "prod", "ptp", "ravel",
-    "repeat", "round",
-    "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var")
+    "repeat", "round", "searchsorted", "sort", "squeeze", "std", "sum", "swapaxes", "take", "trace", "var")
 
 _NUMBERS = (bool, int, float, complex)
 
@@ -30,7 +29,7 @@ _NUMBERS = (bool, int, float, complex)
 # -- operators ----------------------------------------------------------------------------------------
 
 def _accepted(other: Any, name: str) -> bool:
-    """Whether an operator takes `other`; lists are refused by name, other objects may know what to do themselves."""
+    """Whether an operator takes `other`; lists are refused by name, other objects may know what to do."""
     if isinstance(other, (Array, *_NUMBERS, np.ndarray, np.generic)) or hasattr(other, "__jax_array__"):
         return True
     if isinstance(other, (list, tuple)):
@@ -73,8 +72,8 @@ def _unary(name: str, function: Callable[[Any], Any]) -> Any:
 
 _ARITHMETIC = {
     "add": elementwise.add, "sub": elementwise.subtract, "mul": elementwise.multiply,
-    "truediv": elementwise.divide,
-    "floordiv": elementwise.floor_divide, "mod": elementwise.remainder, "divmod": elementwise.divmod,
+    "truediv": elementwise.divide, "floordiv": elementwise.floor_divide, "mod": elementwise.remainder,
+    "divmod": elementwise.divmod,
     "pow": elementwise.power, "and": logic.bitwise_and, "or": logic.bitwise_or, "xor": logic.bitwise_xor,
     "lshift": logic.left_shift, "rshift": logic.right_shift}
 _COMPARISONS = {"eq": logic.equal, "ne": logic.not_equal, "lt": logic.less, "le": logic.less_equal,
@@ -111,7 +110,7 @@ def flatten(self: Array, order: str = "C", *, out_sharding: Any = None) -> Array
 
 
 def transpose(self: Array, *args: Any) -> Array:
-    """The array with its axes in another order, given as a sequence or as several ints; reversed if not given."""
+    """The array with its axes in another order, a sequence or several ints; reversed if not given."""
     return shape.transpose(self, args[0] if len(args) == 1 else args or None)
 
 
@@ -133,16 +132,15 @@ def _as_numbers(x: Any, dtype: Any) -> Any:
         return x if t.dtype == dtype else bitcast_convert_type(x, dtype=dtype)
     if not t.shape:
         raise errors.value_error(f"got {t}, at least one axis is required to change the width of elements",
-                                 op="view",
-                                 fix="reshape it to (1,)")
+                                 op="view", fix="reshape it to (1,)")
     *rest, last = t.shape
     if have > want:
         x = bitcast_convert_type(x, dtype=dtype)
         return move.reshape(x, shape=(*rest, last * (have // want)))
     per = want // have
     if last % per:
-        raise errors.value_error(f"the last axis of {t} has size {last}, a multiple of {per} is required for elements of "
-                                 f"{dtypes.short_name(dtype)}", op="view", fix="pad the last axis")
+        raise errors.value_error(f"the last axis of {t} has size {last}, a multiple of {per} is required for "
+                                 f"elements of {dtypes.short_name(dtype)}", op="view", fix="pad the last axis")
     return bitcast_convert_type(move.reshape(x, shape=(*rest, last // per, per)), dtype=dtype)
 
 
@@ -200,8 +198,8 @@ def install(module: Any) -> None:
                  fill_value: Any = 0) -> Array:
         """The slices along an axis for which a condition holds."""
         no_out(out)
-        return names["compress"](condition, self, axis, size=size,
-                                 fill_value=fill_value)  # type: ignore[no-any-return]
+        result = names["compress"](condition, self, axis, size=size, fill_value=fill_value)
+        return result  # type: ignore[no-any-return]
 
     for name in _FUNCTIONS:
         if name in names:
@@ -217,8 +215,7 @@ def install(module: Any) -> None:
         Array.__matmul__ = _binary("__matmul__", names["matmul"])  # type: ignore[attr-defined]
         Array.__rmatmul__ = _reflected("__rmatmul__", names["matmul"])  # type: ignore[attr-defined]
     for function in (__getitem__, __contains__, __round__, __array_namespace__, reshape, flatten, transpose,
-                     astype,
-                     tobytes, view, compress):
+                     astype, tobytes, view, compress):
         setattr(Array, function.__name__, function)
     for name, getter in (("T", shape.transpose), ("mT", shape.matrix_transpose), ("real", elementwise.real),
                          ("imag", elementwise.imag), ("at", At)):

@@ -16,7 +16,7 @@ import numpy as np
 from pullback.core import dtypes, errors
 from pullback.core.array import Array, ConcreteArray, from_numpy
 from pullback.core.primitive import TABLE
-from pullback.core.trace import Tracer
+from pullback.core.trace import Tracer, type_of
 from pullback.core.types import ArrayType
 from pullback.core.values import value
 from pullback.lax.index import wrap_index
@@ -185,7 +185,7 @@ def _checked_list(e: Any) -> Any:
 
 def _checked(e: Any, dtype: Any) -> Any:
     if dtypes.kind(dtype) not in "iub":
-        shape = np.shape(e) if not isinstance(e, Array) else e.shape
+        shape = type_of(e).shape if not isinstance(e, np.ndarray) else e.shape
         raise _wrong(f"an array of type {ArrayType(shape, dtype)}" if shape else f"a {dtype} value")
     return e
 

@@ -19,8 +19,7 @@ from pullback.lax.operand import retype
 
 
 def operand(x: Any) -> Any:
-    """`x` as an Array or scalar; lists and tuples are refused, as in jax, because converting them is slow and hides
-    mistakes."""
+    """`x` as an Array or scalar; no lists or tuples, as in jax: converting them is slow and hides mistakes."""
     if isinstance(x, Array):
         return x
     if isinstance(x, (list, tuple)):
@@ -82,15 +81,17 @@ def inexact(x: Any) -> Any:
     return v if dtypes.is_inexact(t.dtype) else retype(v, dtypes.to_inexact(t.dtype), t.weak)
 
 
+_REALS = (float, int)
+
+
 def _quick(x: Any, y: Any) -> tuple[Any, Any] | None:
     """Two operands in the commonest cases: arrays of one type, or a float32 array and a Python number."""
     if isinstance(x, Array):
         if isinstance(y, Array):
             return (x, y) if x.type == y.type else None
-        if (type(y) is float
-            or type(y) is int) and x.type.dtype == dtypes.float32 and not config.enable_x64.value:
+        if type(y) in _REALS and x.type.dtype == dtypes.float32 and not config.enable_x64.value:
             return x, float(y)
-    elif isinstance(y, Array) and (type(x) is float or type(x) is int):
+    elif isinstance(y, Array) and type(x) in _REALS:
         if y.type.dtype == dtypes.float32 and not config.enable_x64.value:
             return float(x), y
     return None
@@ -118,9 +119,8 @@ def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
         if len(sizes) > 1:
             raise errors.make(
                 errors.BroadcastError,
-                f"shapes {', '.join(map(str,
-                                        shapes))} cannot be broadcast together: axis {i - ndim} has sizes "
-                f"{' and '.join(map(str, sorted(sizes)))}",
+                f"shapes {', '.join(map(str, shapes))} cannot be broadcast together: axis {i - ndim} has "
+                f"sizes {' and '.join(map(str, sorted(sizes)))}",
                 fix="give one of them a size of 1 there (x[:, None]), or transpose")
         result.append(sizes.pop() if sizes else 1)
     return tuple(result)

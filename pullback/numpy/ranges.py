@@ -40,7 +40,7 @@ def _endpoint(x: ArrayLike, what: str) -> Any:
     if type_of(v).shape:
         raise errors.value_error(f"{what} is {type_of(v)}, a number is required", fix="pass a scalar")
     number = known(v, f"{what} must be known, for the size of the result depends on it",
-                   "mark it static in jit (static_argnums), or use a range of a fixed size and add to it").item()
+                   "mark it static in jit (static_argnums), or add to a range of a fixed size").item()
     if isinstance(number, complex):
         raise errors.value_error(f"{what} is {number}, a real number is required", fix="pass its real part")
     return number
@@ -152,8 +152,7 @@ def logspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
 
 
 def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True,
-              dtype: DTypeLike | None = None,
-              axis: int = 0) -> Array:
+              dtype: DTypeLike | None = None, axis: int = 0) -> Array:
     """`num` numbers from `start` to `stop` of equal ratio; see `linspace`.
 
     Real ends must be both positive or both negative; the numbers are NaN otherwise.
@@ -179,8 +178,8 @@ def moved(x: Any, axis: int) -> Any:
 
 # -- grids --------------------------------------------------------------------------------------------
 
-def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array,
-                                                                                                     ...]:
+def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+             ) -> tuple[Array, ...]:
     """The coordinates of the points of a grid, one array per axis.
 
     Args:
@@ -217,7 +216,7 @@ def _sparse_shape(sizes: Sequence[int], axis: int) -> tuple[int, ...]:
 
 
 def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False) -> Any:
-    """The positions of the elements of an array: int[k, *dimensions] for k axes; with `sparse`, a tuple of k arrays."""
+    """The positions of the elements of an array: int[k, *dimensions] for k axes; `sparse`: a tuple of k arrays."""
     element = dtypes.canonicalize(int) if dtype is None else requested(dtype, "indices")
     sizes = as_shape(dimensions, "dimensions")
     if sparse:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from pullback.numpy import promotion
 from pullback.numpy.arguments import ArrayLike, DTypeLike, array, is_known, like, part, picked, requested
 from pullback.numpy.contract import conjugated, contracted, diagonal_of, total
 from pullback.numpy.elementwise import clip, remainder
+from pullback.numpy.sorting import searchsorted
 from pullback.ops import elementwise, move
 from pullback.ops.sort import sort
 
@@ -257,7 +257,7 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike | str | N
     if n == 1:
         out = promotion.broadcast_to(first, at.type.shape)
     else:
-        upper = clip(_count_up_to(points, at), 1, n - 1)
+        upper = clip(searchsorted(points, at, "right", method="scan_unrolled"), 1, n - 1)
         lower = elementwise.sub(upper, like(upper, 1))
         x0, x1, y0, y1 = (picked(v, i, 0) for v in (points, values) for i in (lower, upper))
         width = elementwise.sub(x1, x0)
@@ -314,16 +314,3 @@ def _periodic(at: Any, points: Any, values: Any, period: ArrayLike) -> tuple[Any
     after = elementwise.add(part(points, 0, 0, 1), promotion.broadcast_to(length, (1,)))
     return (at, move.concatenate(before, points, after, axis=0),
             move.concatenate(part(values, 0, n - 1, n), values, part(values, 0, 0, 1), axis=0))
-
-
-def _count_up_to(points: Any, at: Any) -> Any:
-    """How many of the increasing `points` are not above each of `at`, by bisection."""
-    n = points.type.size
-    low = promotion.broadcast_to(array(np.int32(0)), at.type.shape)
-    high = promotion.broadcast_to(array(np.int32(n)), at.type.shape)
-    for _ in range(math.ceil(math.log2(n + 1))):
-        middle = elementwise.div(elementwise.add(low, high), like(low, 2))
-        below = elementwise.le(picked(points, middle, 0), at)
-        low = elementwise.select_n(below, low, elementwise.add(middle, like(middle, 1)))
-        high = elementwise.select_n(below, middle, high)
-    return low

@@ -14,15 +14,13 @@ from pullback.core.trace import concrete
 globals().update(SCALAR_TYPES)
 
 _ABSTRACT = ("character", "complexfloating", "flexible", "floating", "generic", "inexact", "integer",
-             "number",
-             "object_", "signedinteger", "unsignedinteger")
+             "number", "object_", "signedinteger", "unsignedinteger")
 globals().update({name: getattr(np, name) for name in _ABSTRACT})
 
 __all__ = [
     "ComplexWarning", "array_repr", "array_str", "can_cast", "dtype", "e", "euler_gamma", "finfo",
     "get_printoptions", "iinfo", "inf", "isdtype", "issubdtype", "iterable", "nan", "ndarray", "newaxis",
-    "pi", "printoptions",
-    "promote_types", "result_type", "set_printoptions", *_ABSTRACT, *SCALAR_TYPES,
+    "pi", "printoptions", "promote_types", "result_type", "set_printoptions", *_ABSTRACT, *SCALAR_TYPES,
 ]
 
 pi, e, euler_gamma, inf, nan, newaxis = np.pi, np.e, np.euler_gamma, np.inf, np.nan, None
@@ -53,8 +51,8 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is of a kind.
 
     Args:
-      kind: 'bool', 'signed integer', 'unsigned integer', 'integral', 'real floating', 'complex floating', 'numeric',
-        a dtype, or a tuple of these: any of them.
+      kind: 'bool', 'signed integer', 'unsigned integer', 'integral', 'real floating', 'complex floating',
+        'numeric', a dtype, or a tuple of these: any of them.
 
     Raises:
       ValueError: for another word.

@@ -37,14 +37,14 @@ def _sum_hlo(b: Any, x: Any, y: Any, rate: float) -> Any:
 
 
 def _share(t: Any, out: Any, x: Any, power: Callable[[Any], Any]) -> Any:
-    """The tangent by the operand `x`, which counts by its share of the sum; all of it where it is infinite."""
+    """The tangent by the operand `x`: by its share of the sum, or all of it where it is infinite."""
     return mul(t, power(select_n(eq(x, number(x, math.inf)), sub(x, out), number(x, 0))))
 
 
 def _log_of_sum(name: str, reference: Any, rate: float, power: Callable[[Any], Any], doc: str) -> OfPair:
     return OfPair(name, reference, lambda b, x, y: _sum_hlo(b, x, y, rate),
-                  [lambda t, out, x, y: _share(t, out, x, power), lambda t, out, x,
-                   y: _share(t, out, y, power)],
+                  [lambda t, out, x, y: _share(t, out, x, power),
+                   lambda t, out, x, y: _share(t, out, y, power)],
                   kinds=FLOAT, edges=[_PAIRS], doc=doc)
 
 
@@ -71,8 +71,8 @@ def _gcd_hlo(b: Any, x: Any, y: Any) -> Any:
 
     if t.dtype.kind == "i":
         x, y = b.op("stablehlo.abs", [x], t), b.op("stablehlo.abs", [y], t)
-    return b.multi("stablehlo.while", [x, y], [t, t], "", [b.region([t, t], unfinished), b.region([t, t],
-                                                                                                  step)])[0]
+    regions = [b.region([t, t], unfinished), b.region([t, t], step)]
+    return b.multi("stablehlo.while", [x, y], [t, t], "", regions)[0]
 
 
 gcd = OfPair("gcd", np.gcd, _gcd_hlo, [None, None], kinds="iu", edges=[_INTEGER_PAIRS],

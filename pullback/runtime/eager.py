@@ -1,8 +1,8 @@
 """The base trace: operations on known arrays run at once, on NumPy or on XLA.
 
-Small operations run by the primitive's `numpy` rule, which costs microseconds and needs no compile.
-Operations that carry programs, have a slow reference, or are large enough for XLA's threads to win are
-compiled (once for each primitive, types and params).
+Operations run by the primitive's `numpy` rule, which costs microseconds and needs no compile. Those that carry
+programs, have a slow reference, or gain from threads on large arrays are compiled (once for each primitive, types
+and params).
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from pullback.core.trace import Trace, Tracer, leaked, set_base
 from pullback.core.types import ArrayType, is_scalar, scalar_type
 from pullback.runtime.executable import executable
 
-# From this many elements of operands and results on, an elementwise operation is worth a compiled call.
-_LARGE = 1 << 21
 
+
+# From this many elements of operands and results on, XLA's threads are worth a compiled call.
+_LARGE = 1 << 21
 
 
 class EagerTrace(Trace):
@@ -45,7 +46,9 @@ class EagerTrace(Trace):
         out_types = primitive.infer(tuple(types), params)
         if primitive.expands("numpy"):
             return primitive.expand(*args, **params)  # type: ignore[no-any-return]
-        if self._on_xla(primitive, types, out_types):
+        where = config.eager.value
+        if primitive.programs or where == "xla" or where == "auto" and (
+                primitive.slow_reference or primitive.parallel and _large(types, out_types)):
             results = _compiled(primitive, tuple(types), params)(args)
         else:
             with np.errstate(all="ignore"):
@@ -61,13 +64,9 @@ class EagerTrace(Trace):
                 raise
         return results
 
-    def _on_xla(self, primitive: Primitive, types: Sequence[ArrayType], out_types: Sequence[ArrayType]) -> bool:
-        where = config.eager.value
-        if where != "auto":
-            return where == "xla" or bool(primitive.programs)
-        if primitive.programs or primitive.slow_reference:
-            return True
-        return primitive.parallel and sum([t.size for t in types]) + sum([t.size for t in out_types]) > _LARGE
+
+def _large(types: Sequence[ArrayType], out_types: Sequence[ArrayType]) -> bool:
+    return sum([t.size for t in types]) + sum([t.size for t in out_types]) > _LARGE
 
 
 def _closed_over(tracer: Tracer) -> TypeError:

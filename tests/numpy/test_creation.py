@@ -1,4 +1,4 @@
-"""What makes arrays in pullback.numpy against real jax: values, dtypes, weak types, errors; and its dtypes."""
+"""What makes arrays in pullback.numpy against real jax: values, types, errors; and its dtypes."""
 
 import io
 import warnings

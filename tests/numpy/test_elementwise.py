@@ -1,4 +1,4 @@
-"""The elementwise functions of pullback.numpy against real jax: values, dtypes, weak types, derivatives, errors."""
+"""The elementwise functions of pullback.numpy against real jax: values, types, derivatives, errors."""
 
 import math
 

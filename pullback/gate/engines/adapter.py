@@ -181,6 +181,9 @@ class Adapter:
     def callback(self, function: Callable[[Any], None], x: Any) -> None:
         self.package.debug.callback(function, x)
 
+    def settle(self) -> None:
+        self.package.effects_barrier()
+
 
 def _entry(entry: Any) -> str:
     for name in ("key", "idx", "name"):

@@ -1,0 +1,195 @@
+"""What a run of the gate found: findings, results per check, the report as text and as JSON, and the exit code."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from pullback.gate.sites import Site
+
+__all__ = ["EXIT_CODES", "Finding", "Recorder", "Report", "Result", "SCHEMA"]
+
+SCHEMA = "pullback-gate-report-1"
+# As pytest's.
+EXIT_CODES = {"passed": 0, "failed": 1, "interrupted": 2, "internal error": 3, "usage": 4, "nothing ran": 5}
+_FINDING_LIMIT = 5  # shown per check as text; the JSON report has all
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """One thing that a check found.
+
+    Args:
+      level: "fail", or "note" for what a reader should know but need not mend.
+      what: what is wrong, in one line.
+      measured, expected: the two sides.
+      leaf: the path of the leaf ("params/layers/0/w").
+      line: the user's line.
+      fix: what to do.
+    """
+
+    level: str
+    what: str
+    measured: str = ""
+    expected: str = ""
+    leaf: str = ""
+    line: Site | None = None
+    fix: str = ""
+
+    def text(self) -> str:
+        rows = (("measured", self.measured), ("expected", self.expected),
+                ("where", "  ".join(part for part in (self.leaf, str(self.line or "")) if part)), ("do", self.fix))
+        return "\n".join([self.what, *(textwrap.fill(f"{name:<10}{value}", 118, initial_indent="    ",
+                                                     subsequent_indent=" " * 14) for name, value in rows if value)])
+
+
+@dataclasses.dataclass
+class Result:
+    """The outcome of one check: "pass", "fail", "skip", or "error" where the gate itself broke."""
+
+    check: str
+    description: str
+    status: str = "pass"
+    findings: list[Finding] = dataclasses.field(default_factory=list)
+    measurements: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    reason: str = ""
+    seconds: float = 0.0
+
+    def count(self, level: str) -> int:
+        return sum(finding.level == level for finding in self.findings)
+
+    @property
+    def failures(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.level == "fail"]
+
+
+class Recorder:
+    """Where a check puts what it finds."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+
+    def fail(self, what: str, **parts: Any) -> None:
+        self.result.status = "fail"
+        self.result.findings.append(Finding("fail", what, **parts))
+
+    def note(self, what: str, **parts: Any) -> None:
+        self.result.findings.append(Finding("note", what, **parts))
+
+    def measure(self, what: str, **values: Any) -> None:
+        self.result.measurements.append({"what": what, **values})
+
+    def skip(self, reason: str) -> None:
+        """Says that the check had nothing to look at."""
+        self.result.status, self.result.reason = "skip", reason
+
+
+@dataclasses.dataclass
+class Report:
+    """A whole run.
+
+    Args:
+      model: what was checked.
+      environment: engine, versions, devices, settings.
+      tolerances: every tolerance that is not a default, with its reason.
+    """
+
+    model: str
+    seed: int
+    environment: dict[str, Any]
+    results: list[Result] = dataclasses.field(default_factory=list)
+    tolerances: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    @property
+    def outcome(self) -> str:
+        statuses = {result.status for result in self.results}
+        if "error" in statuses:
+            return "internal error"
+        if "fail" in statuses:
+            return "failed"
+        return "passed" if "pass" in statuses else "nothing ran"
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.outcome]
+
+    def __getitem__(self, check: str) -> Result:
+        return next(result for result in self.results if result.check == check)
+
+    def text(self) -> str:
+        """The report to be read: findings first, then a table, then the outcome."""
+        versions = self.environment.get("versions", {})
+        engine = self.environment.get("engine", "")
+        lines = [f"gate: {self.model}",
+                 f"engine: {engine} {versions.get(engine)} on {', '.join(self.environment.get('devices', ()))}; "
+                 f"seed {self.seed}", ""]
+        for result in self.results:
+            for level, title in (("fail", "FAIL"), ("note", "note")):
+                found = [finding for finding in result.findings if finding.level == level]
+                for finding in found[:_FINDING_LIMIT]:
+                    lines.append(f"{title} {result.check}: {finding.text()}")
+                if len(found) > _FINDING_LIMIT:
+                    lines.append(f"     {result.check}: {len(found) - _FINDING_LIMIT} more; --json has all")
+            if result.status == "error":
+                lines.append(f"ERROR {result.check}: {result.reason}")
+        if any(result.findings or result.status == "error" for result in self.results):
+            lines.append("")
+        lines += [*self._table(), "", self._summary()]
+        return "\n".join(lines)
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Of the table: check, status, seconds, remark."""
+        found = []
+        for result in self.results:
+            remark = result.reason.splitlines()[0] if result.reason else result.description
+            counts = ", ".join(f"{n} {word}{'s' if n > 1 else ''}" for word, n in (
+                ("failure", result.count("fail")), ("note", result.count("note"))) if n)
+            found.append((result.check, result.status, f"{result.seconds:.2f} s", counts or remark))
+        return found
+
+    def _table(self) -> list[str]:
+        rows = [("check", "result", "time", ""), *self.rows()]
+        widths = [max(len(row[i]) for row in rows) for i in range(3)]
+        return [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}".rstrip() for row in rows]
+
+    def _summary(self) -> str:
+        counts = [(sum(result.status == status for result in self.results), word) for status, word in (
+            ("pass", "passed"), ("fail", "failed"), ("skip", "skipped"), ("error", "broke"))]
+        return f"{self.outcome}: " + (", ".join(f"{n} {word}" for n, word in counts if n) or "no check was asked for")
+
+    def data(self) -> dict[str, Any]:
+        """The report as plain data."""
+        return {"schema": SCHEMA, "model": self.model, "seed": self.seed, "outcome": self.outcome,
+                "exit_code": self.exit_code, "environment": self.environment, "tolerances": self.tolerances,
+                "results": [_plain(dataclasses.asdict(result) | {"findings": [_finding(f) for f in result.findings]})
+                            for result in self.results]}
+
+    def json(self) -> str:
+        """The report as JSON; numbers that JSON does not have are strings ("nan", "inf")."""
+        return json.dumps(_plain(self.data()), indent=1, allow_nan=False)
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    line = finding.line
+    return {**{field.name: getattr(finding, field.name) for field in dataclasses.fields(finding)},
+            "line": None if line is None else {"file": line.file, "line": line.line, "function": line.function}}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(name): _plain(x) for name, x in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(x) for x in value]
+    if isinstance(value, (bool, int, str)) or value is None:
+        return value
+    try:
+        x = float(value)
+    except (TypeError, ValueError):
+        return str(value)
+    return x if math.isfinite(x) else str(x)
+
+
