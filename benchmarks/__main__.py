@@ -49,7 +49,8 @@ def _processes(cache: str) -> dict[str, dict[str, tuple[list[str], str]]]:
     """Cases that are whole processes: for each engine, the command and the compile cache."""
     python, guide = sys.executable, "examples/vjp_guide.py"
     return {
-        "import": {"pullback": ([python, "-c", "import pullback"], "off"), "jax": ([python, "-c", "import jax"], "off")},
+        "import": {"pullback": ([python, "-c", "import pullback"], "off"),
+                   "jax": ([python, "-c", "import jax"], "off")},
         "import numpy namespace": {"pullback": ([python, "-c", "import pullback.numpy"], "off"),
                                    "jax": ([python, "-c", "import jax.numpy"], "off")},
         "the vjp guide's script": {"pullback": ([python, "-m", "pullback", "run", guide], "off"),

@@ -63,7 +63,7 @@ def main():
     velocity = jax.tree.map(jnp.zeros_like, params)
     order = np.random.default_rng(1)
     losses = []
-    for epoch in (bar := tqdm(range(options.epochs), desc="digits")):
+    for _ in (bar := tqdm(range(options.epochs), desc="digits")):
         rows = order.permutation(len(y))
         for start in range(0, len(y), options.batch):
             chosen = rows[start:start + options.batch]

@@ -16,28 +16,27 @@ __version__ = "0.1.0"
 
 # Public name -> module that defines it.
 _NAMES: dict[str, str] = {
-    **dict.fromkeys(["grad", "hessian", "jacfwd", "jacobian", "jacrev", "jvp", "linear_transpose", "linearize",
-                     "value_and_grad", "vjp"], "pullback.api.ad"),
-    **dict.fromkeys(["closure_convert", "custom_gradient", "custom_jvp", "custom_vjp"], "pullback.api.custom"),
-    **dict.fromkeys(["checkpoint", "checkpoint_policies", "remat", "residuals"], "pullback.api.checkpoint"),
-    **dict.fromkeys(["effects_barrier", "pure_callback"], "pullback.api.host"),
-    "vmap": "pullback.api.batch",
-    "jit": "pullback.api.jit",
-    **dict.fromkeys(["ensure_compile_time_eval", "eval_shape", "make_jaxpr", "named_call", "named_scope"],
-                    "pullback.api.inspect"),
-    "ShapeDtypeStruct": "pullback.api.stages",
-    **dict.fromkeys(["block_until_ready", "copy_to_host_async", "default_backend", "device_count", "device_get",
-                     "device_put", "devices", "host_count", "local_device_count", "local_devices", "process_count",
-                     "process_index"], "pullback.runtime.device"),
-    **dict.fromkeys(["clear_caches", "config", "debug_infs", "debug_nans",
-                     "default_matmul_precision", "default_prng_impl", "disable_jit", "enable_x64", "log_compiles",
-                     "numpy_dtype_promotion", "numpy_rank_promotion", "threefry_partitionable"], "pullback.api.settings"),
-    "Array": "pullback.core.array",
-    "float0": "pullback.core.dtypes",
-    "Device": "pullback.runtime.pjrt",
+    name: f"pullback.{module}" for module, names in {
+        "api.ad": "grad hessian jacfwd jacobian jacrev jvp linear_transpose linearize value_and_grad vjp",
+        "api.batch": "vmap",
+        "api.checkpoint": "checkpoint checkpoint_policies remat residuals",
+        "api.custom": "closure_convert custom_gradient custom_jvp custom_vjp",
+        "api.host": "effects_barrier pure_callback",
+        "api.inspect": "ensure_compile_time_eval eval_shape make_jaxpr named_call named_scope",
+        "api.jit": "jit",
+        "api.settings": "clear_caches config debug_infs debug_nans default_matmul_precision default_prng_impl "
+                        "disable_jit enable_x64 log_compiles numpy_dtype_promotion numpy_rank_promotion "
+                        "threefry_partitionable",
+        "api.stages": "ShapeDtypeStruct",
+        "core.array": "Array",
+        "core.dtypes": "float0",
+        "runtime.device": "block_until_ready copy_to_host_async default_backend device_count device_get device_put "
+                          "devices host_count local_device_count local_devices process_count process_index",
+        "runtime.pjrt": "Device",
+    }.items() for name in names.split()
 }
-_MODULES = {"ad_checkpoint", "api", "compat", "core", "debug", "dtypes", "errors", "experimental", "flatten_util", "lax", "nn", "numpy", "random", "sharding", "stages", "tree",
-            "tree_util", "typing"}
+_MODULES = set("ad_checkpoint api compat core debug dtypes errors experimental flatten_util gate lax nn numpy random "
+               "scipy stages tree tree_util typing".split())
 _ready = False
 
 

@@ -24,8 +24,8 @@ def _types(result_shape_dtypes: Any, op: str) -> tuple[tuple[ArrayType, ...], An
     leaves, treedef = tree.flatten(result_shape_dtypes)
     for leaf in leaves:
         if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
-            raise errors.type_error(f"result_shape_dtypes holds {leaf!r:.60}, an array or a ShapeDtypeStruct is required",
-                                    op=op, fix="pass jax.ShapeDtypeStruct(shape, dtype) for each result")
+            raise errors.type_error(f"result_shape_dtypes holds {leaf!r:.60}, an array or a ShapeDtypeStruct is "
+                                    "required", op=op, fix="pass jax.ShapeDtypeStruct(shape, dtype) for each result")
     return tuple(ArrayType(tuple(x.shape), dtypes.canonicalize(x.dtype)) for x in leaves), treedef
 
 

@@ -6,7 +6,6 @@ import dataclasses
 import json
 import math
 import textwrap
-from collections.abc import Sequence
 from typing import Any
 
 from pullback.gate.sites import Site

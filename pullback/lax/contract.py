@@ -16,8 +16,7 @@ from pullback.ops.families import ANY, check_kind
 from pullback.ops.move import as_shape
 
 __all__ = ["DotAlgorithm", "DotAlgorithmPreset", "DotDimensionNumbers", "Precision", "PrecisionLike",
-           "batch_matmul",
-           "dot", "dot_general"]
+           "batch_matmul", "dot", "dot_general"]
 
 ArrayLike = Any
 DotDimensionNumbers = tuple[tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]]
@@ -47,9 +46,8 @@ def dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: DotDimensionN
 
     Args:
       lhs, rhs: any[...]
-      dimension_numbers: ((lhs contracted, rhs contracted), (lhs batch, rhs batch)), sequences of axes in
-        pairs of equal
-        size.
+      dimension_numbers: ((lhs contracted, rhs contracted), (lhs batch, rhs batch)), each a sequence of axes;
+        axes at the same place in two sequences have the same size.
       precision: see Precision, DotAlgorithm.
       preferred_element_type: dtype in which the sum is formed and returned; None: that of the operands.
 
@@ -85,16 +83,15 @@ def _dims(given: Any) -> contract.Dims:
     except (TypeError, ValueError):
         raise errors.type_error(
             f"dimension_numbers are {given!r}; ((lhs contracted, rhs contracted), (lhs batch, rhs batch)) is "
-            "required",
-            fix="for a matrix product write (((1,), (0,)), ((), ()))") from None
+            "required", fix="for a matrix product write (((1,), (0,)), ((), ()))") from None
     what = "dimension_numbers"
     return ((as_shape(lhs_contract, what), as_shape(rhs_contract, what)),
             (as_shape(lhs_batch, what), as_shape(rhs_batch, what)))
 
 
 def dot(lhs: ArrayLike, rhs: ArrayLike, *, dimension_numbers: DotDimensionNumbers | None = None,
-        precision: PrecisionLike = None, preferred_element_type: Any = None,
-        out_sharding: Any = None) -> Array:
+        precision: PrecisionLike = None, preferred_element_type: Any = None, out_sharding: Any = None
+        ) -> Array:
     """The product of vectors or matrices; with `dimension_numbers`, `dot_general`.
 
     Args:

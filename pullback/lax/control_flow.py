@@ -12,7 +12,7 @@ from pullback.api.batch import vmap
 from pullback.api.flat import FlatFunction, check_callable, flatten_args, function_name
 from pullback.core import config, dtypes, errors, tree
 from pullback.core.primitive import TABLE
-from pullback.core.program import Literal, Program, Var
+from pullback.core.program import Literal, Program
 from pullback.core.trace import Tracer, bind, concrete, type_of
 from pullback.core.types import ArrayType, is_scalar
 from pullback.core.values import value
@@ -81,7 +81,6 @@ def _stage_step(op: str, fun: Callable[..., Any], init: Any, leaves: list[Any], 
                 ) -> tuple[Program, list[Any], FlatFunction, list[Any]]:
     """Stages a loop body whose first outputs are the carry; settles weak types of the initial carry."""
     types = [type_of(x) for x in leaves]
-    n = len(types)
     for _ in range(3):
         flat = make()
         program, captured = stage(flat, [*others[:n_lead], *types, *others[n_lead:]], name=function_name(fun), what=op)
@@ -167,8 +166,9 @@ def scan(f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = 
     n = lengths[0] if length is None else length
     if any(m != n for m in lengths):
         listing = ", ".join(f"{name} has {m}" for name, m in zip(names, lengths, strict=True))
-        raise errors.value_error(f"unequal lengths: {listing}" + (f", length is {length}" if length is not None else ""),
-                                 op="scan", fix="give every array the same leading size")
+        if length is not None:
+            listing += f", length is {length}"
+        raise errors.value_error(f"unequal lengths: {listing}", op="scan", fix="give every array the same leading size")
     leaves, init_tree = _as_arrays(init, "init")
     if config.disable_jit.value:
         return _python_scan(f, init, xs, x_leaves, xs_tree, n, reverse)
@@ -252,8 +252,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     types = cond_program.output_types
     if len(types) != 1 or types[0].shape or types[0].dtype != dtypes.bool_:
         raise errors.type_error(
-            f"{function_name(cond_fun)} returned {', '.join([str(t) for t in types]) or 'nothing'}, a bool scalar is required",
-            op="while_loop", fix="return one comparison; reduce arrays with jnp.any or jnp.all")
+            f"{function_name(cond_fun)} returned {', '.join([str(t) for t in types]) or 'nothing'}, a bool scalar is "
+            "required", op="while_loop", fix="return one comparison; reduce arrays with jnp.any or jnp.all")
     results = bind(while_ops.while_loop, [*cond_captured, *body_captured, *leaves], {
         "cond": cond_program, "body": body, "n_cond": len(cond_captured), "n_body": len(body_captured),
         "slots": slots})

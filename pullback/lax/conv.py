@@ -30,15 +30,13 @@ ConvGeneralDilatedDimensionNumbers = None | ConvDimensionNumbers | tuple[str, st
 
 
 def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int], window_strides: Sequence[int],
-                    padding: str
-                    ) -> list[tuple[int, int]]:
+                    padding: str) -> list[tuple[int, int]]:
     """The padding (low, high) per axis that a word stands for.
 
     Args:
       in_shape, window_shape, window_strides: an entry per axis.
-      padding: 'VALID', none; 'SAME', so that there are ceil(size / stride) windows, any odd element high;
-        'SAME_LOWER',
-        any odd element low.
+      padding: 'VALID', none; 'SAME', so that there are ceil(size / stride) windows, an odd element high;
+        'SAME_LOWER', an odd element low.
 
     Example:
       >>> lax.padtype_to_pads((8,), (3,), (2,), 'SAME')
@@ -59,9 +57,7 @@ def padtype_to_pads(in_shape: Sequence[int], window_shape: Sequence[int], window
     return pads
 
 
-def _pads(padding: Any, sizes: Sequence[int], windows: Sequence[int], strides: Sequence[int]) -> ops.Pads:
-    if isinstance(padding, str):
-        padding = padtype_to_pads(sizes, windows, strides, padding)
+def _pairs(padding: Any) -> ops.Pads:
     try:
         return tuple([(operator.index(low), operator.index(high)) for low, high in padding])
     except (TypeError, ValueError):
@@ -77,8 +73,8 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
     Args:
       lhs_shape, rhs_shape: shapes of input and kernel.
       dimension_numbers: None for ('NCHW', 'OIHW', 'NCHW') of the right rank; or strings for the axes of
-        input, kernel and
-        result: N batch, C feature; O output feature, I input feature; any other letters for the spatial axes.
+        input, kernel and result: N batch, C feature; O output feature, I input feature; any other letters for
+        the spatial axes.
 
     Raises:
       TypeError: if the letters do not name each axis once.
@@ -116,9 +112,9 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
                          padding: str | Sequence[tuple[int, int]], lhs_dilation: Sequence[int] | None = None,
                          rhs_dilation: Sequence[int] | None = None,
                          dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
-                         feature_group_count: int = 1,
-                         batch_group_count: int = 1, precision: PrecisionLike = None,
-                         preferred_element_type: Any = None, out_sharding: Any = None) -> Array:
+                         feature_group_count: int = 1, batch_group_count: int = 1,
+                         precision: PrecisionLike = None, preferred_element_type: Any = None,
+                         out_sharding: Any = None) -> Array:
     """The general convolution (without a flip of the kernel: a correlation).
 
     Args:
@@ -149,28 +145,25 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
     strides = as_shape(window_strides, "window_strides")
     spread = ones if lhs_dilation is None else as_shape(lhs_dilation, "lhs_dilation")
     atrous = ones if rhs_dilation is None else as_shape(rhs_dilation, "rhs_dilation")
-    if isinstance(padding, str) and any([d != 1 for d in spread]):
-        raise errors.value_error(f"padding {padding!r} has no meaning with lhs_dilation {spread}",
-                                 fix="give (low, high) pairs, or use lax.conv_transpose")
-    if isinstance(padding, str) and len(strides) == len(atrous) == xt.ndim - 2 and min((*strides, *atrous),
-                                                                                       default=1) > 0:
-        padding = padtype_to_pads([xt.shape[i] for i in dims.lhs_spec[2:]],
-                                  [dilated(wt.shape[i], d) for i, d in zip(dims.rhs_spec[2:], atrous)],
-                                  strides, padding)
-    elif isinstance(padding, str):
-        padding = ((0, 0),) * (xt.ndim - 2)  # the operation refuses the strides or dilations
+    if isinstance(padding, str):
+        if any([d != 1 for d in spread]):
+            raise errors.value_error(f"padding {padding!r} has no meaning with lhs_dilation {spread}",
+                                     fix="give (low, high) pairs, or use lax.conv_transpose")
+        if len(strides) == len(atrous) == xt.ndim - 2 and all([n > 0 for n in (*strides, *atrous)]):
+            spans = [dilated(wt.shape[i], d) for i, d in zip(dims.rhs_spec[2:], atrous)]
+            padding = padtype_to_pads([xt.shape[i] for i in dims.lhs_spec[2:]], spans, strides, padding)
+        else:
+            padding = [(0, 0)] * (xt.ndim - 2)  # the operation refuses the strides or dilations
     result = ops.conv_general_dilated(
-        x, w, strides=strides, padding=_pads(padding, (), (), ()), lhs_dilation=spread, rhs_dilation=atrous,
-        dims=dims,
+        x, w, strides=strides, padding=_pairs(padding), lhs_dilation=spread, rhs_dilation=atrous, dims=dims,
         feature_groups=operator.index(feature_group_count), batch_groups=operator.index(batch_group_count),
-        precision=canonical_precision(precision), dtype=preferred(preferred_element_type, xt.dtype,
-                                                                  "conv_general_dilated"))
+        precision=canonical_precision(precision),
+        dtype=preferred(preferred_element_type, xt.dtype, "conv_general_dilated"))
     return result if out_sharding is None else TABLE["sharding_constraint"](result, sharding=out_sharding)
 
 
 def conv(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int], padding: str,
-         precision: PrecisionLike = None,
-         preferred_element_type: Any = None) -> Array:
+         precision: PrecisionLike = None, preferred_element_type: Any = None) -> Array:
     """Convolution of any[batch, feature, *space] by any[out feature, feature, *window].
 
     Args:
@@ -190,30 +183,25 @@ def conv_with_general_padding(lhs: ArrayLike, rhs: ArrayLike, window_strides: Se
     Args: as in `conv_general_dilated`.
     """
     return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation,
-                                precision=precision,
-                                preferred_element_type=preferred_element_type)
+                                precision=precision, preferred_element_type=preferred_element_type)
 
 
 def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int],
-                   padding: str | Sequence[tuple[int, int]],
-                   rhs_dilation: Sequence[int] | None = None,
+                   padding: str | Sequence[tuple[int, int]], rhs_dilation: Sequence[int] | None = None,
                    dimension_numbers: ConvGeneralDilatedDimensionNumbers = None,
-                   transpose_kernel: bool = False,
-                   precision: PrecisionLike = None, preferred_element_type: Any = None,
-                   use_consistent_padding: bool = False) -> Array:
+                   transpose_kernel: bool = False, precision: PrecisionLike = None,
+                   preferred_element_type: Any = None, use_consistent_padding: bool = False) -> Array:
     """Convolution with the input spread by `strides`: upsampling, also called deconvolution.
 
     Args:
       lhs: any[batch, *space, feature], or as dimension_numbers say.
       rhs: any[*window, feature, out feature]; with transpose_kernel, any[*window, out feature, feature].
       strides: by what the input is spread, per spatial axis.
-      padding: 'SAME' (the size times the stride), 'VALID' (as large as the input of the convolution it
-        transposes), or
-        (low, high) pairs: of the spread input, or with use_consistent_padding of the convolution it
-        transposes.
+      padding: 'SAME' (the size times the stride), 'VALID' (as large as the input of the convolution that is
+        transposed), or (low, high) pairs: of the spread input, or with use_consistent_padding of the
+        convolution that is transposed.
       transpose_kernel: whether to flip the window and exchange the kernel's features, as the gradient of a
-        convolution
-        does.
+        convolution does.
     """
     x, w = value(lhs), value(rhs)
     xt, wt = type_of(x), type_of(w)
@@ -234,8 +222,7 @@ def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int],
     if isinstance(padding, str):
         pads = [_transposed_pads(span, s, padding) for span, s in zip(spans, step)]
     elif use_consistent_padding:
-        pads = [(span - 1 - low, span - 1 - high) for span,
-                (low, high) in zip(spans, _pads(padding, (), (), ()))]
+        pads = [(span - 1 - low, span - 1 - high) for span, (low, high) in zip(spans, _pairs(padding))]
     if transpose_kernel:
         w = rev(w, axes=dims.rhs_spec[2:])
         o, i, *space_axes = dims.rhs_spec
@@ -282,12 +269,11 @@ def conv_general_dilated_patches(lhs: ArrayLike, filter_shape: Sequence[int], wi
     dims = conv_dimension_numbers(t.shape, (1, 1, *window), dimension_numbers)
     features, size = t.shape[dims.lhs_spec[1]], math.prod(window)
     # A kernel that picks each place of the window, for every feature alike.
-    kernel = np.tile(np.eye(size, dtype=t.dtype).reshape(size, 1, *window),
-                     (features, *[1] * (len(window) + 1)))
+    one = np.eye(size, dtype=t.dtype).reshape(size, 1, *window)
+    kernel = np.tile(one, (features, *[1] * (len(window) + 1)))
     kernel = np.ascontiguousarray(kernel.transpose([dims.rhs_spec.index(i) for i in range(t.ndim)]))
     return conv_general_dilated(x, from_numpy(kernel), window_strides, padding, lhs_dilation, rhs_dilation,
-                                dims,
-                                feature_group_count=features, precision=precision,
+                                dims, feature_group_count=features, precision=precision,
                                 preferred_element_type=preferred_element_type)
 
 
@@ -308,15 +294,12 @@ def conv_general_dilated_local(lhs: ArrayLike, rhs: ArrayLike, window_strides: S
     x, w = value(lhs), value(rhs)
     dims = conv_dimension_numbers(type_of(x).shape, type_of(w).shape, dimension_numbers)
     patches = conv_general_dilated_patches(x, filter_shape, window_strides, padding, lhs_dilation,
-                                           rhs_dilation, dims,
-                                           precision)
+                                           rhs_dilation, dims, precision)
     # [*space, out feature, batch], with the places as batch axes.
     product = dot_general(w, patches, (((dims.rhs_spec[1],), (dims.out_spec[1],)),
                                        (dims.rhs_spec[2:], dims.out_spec[2:])), precision)
-    n = len(dims.out_spec) - 2
-    order = (dims.out_spec[2:], dims.out_spec[1], dims.out_spec[0])
-    places = [*order[0], order[1], order[2]]
-    return transpose(product, perm=tuple([places.index(i) for i in range(n + 2)]))
+    places = [*dims.out_spec[2:], dims.out_spec[1], dims.out_spec[0]]
+    return transpose(product, perm=tuple([places.index(i) for i in range(len(places))]))
 
 
 def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[int, ...], ...]:
@@ -331,22 +314,23 @@ def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides
     """The shape of a convolution of [batch, feature, *space] by [out feature, feature, *window]."""
     sizes, windows = as_shape(lhs_shape), as_shape(rhs_shape)
     step = as_shape(strides, "strides")
-    padding = _pads(pads, sizes[2:], windows[2:], step)
-    space = [strided(n + low + high, w, s) for n, w, s, (low, high) in zip(sizes[2:], windows[2:], step,
-                                                                           padding)]
+    if isinstance(pads, str):
+        pads = padtype_to_pads(sizes[2:], windows[2:], step, pads)
+    space = [strided(n + low + high, w, s)
+             for n, w, s, (low, high) in zip(sizes[2:], windows[2:], step, _pairs(pads))]
     return (sizes[0] // batch_group_count, windows[0], *space)
 
 
 def conv_transpose_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
-                               window_strides: Sequence[int],
-                               padding: Any, dimension_numbers: Sequence[str]) -> tuple[int, ...]:
+                               window_strides: Sequence[int], padding: Any,
+                               dimension_numbers: ConvGeneralDilatedDimensionNumbers) -> tuple[int, ...]:
     """The shape of `conv_transpose`."""
-    dims = conv_dimension_numbers(lhs_shape, rhs_shape, (dimension_numbers[0], dimension_numbers[1],
-                                                         dimension_numbers[2]))
+    dims = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     step = as_shape(window_strides, "window_strides")
     windows = [rhs_shape[i] for i in dims.rhs_spec[2:]]
-    pads = [_transposed_pads(w, s, padding) for w, s in zip(windows, step)] if isinstance(padding,
-                                                                                          str) else padding
+    pads = padding
+    if isinstance(padding, str):
+        pads = [_transposed_pads(w, s, padding) for w, s in zip(windows, step)]
     shape = [0] * len(dims.out_spec)
     shape[dims.out_spec[0]] = lhs_shape[dims.lhs_spec[0]]
     shape[dims.out_spec[1]] = rhs_shape[dims.rhs_spec[0]]

@@ -233,9 +233,7 @@ class _Call:
                 "value for each operand is required", fix="give both the same nesting")
         self.xs = [value(x) for x in leaves]
         types = [type_of(x) for x in self.xs]
-        self.inits = []
-        for init, t in zip(inits, types):
-            self.inits.append(_initial(value(init), t))
+        self.inits = [_initial(value(init), t) for init, t in zip(inits, types)]
         scalars = [ArrayType((), t.dtype, t.weak) for t in types]
 
         def on_scalars(*args: Any) -> list[Any]:
@@ -273,8 +271,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
       operands: any[...], or a pytree of such of one shape.
       init_values: a scalar for each operand.
       computation: (so far, element) -> so far, of the structure of `operands`; must be associative. A single
-        operation
-        such as lax.add is recognised and runs as the reduction of that name.
+        operation such as lax.add is recognised and runs as the reduction of that name.
       dimensions: distinct axes, not negative. With none, the operands come back as they are.
 
     Example:
@@ -314,11 +311,10 @@ def _window_params(shape: tuple[int, ...], dimensions: Any, strides: Any, paddin
 
 
 def reduce_window(operand: Any, init_value: Any, computation: Callable[..., Any],
-                  window_dimensions: Sequence[int],
-                  window_strides: Sequence[int] | None = None,
+                  window_dimensions: Sequence[int], window_strides: Sequence[int] | None = None,
                   padding: str | Sequence[tuple[int, int]] = "VALID",
-                  base_dilation: Sequence[int] | None = None,
-                  window_dilation: Sequence[int] | None = None) -> Any:
+                  base_dilation: Sequence[int] | None = None, window_dilation: Sequence[int] | None = None
+                  ) -> Any:
     """Every window of the operands reduced by an associative function of two scalars, with an initial value.
 
     Padding and holes are left out of the reduction. Where the largest elements of a window are equal, the
@@ -340,13 +336,12 @@ def reduce_window(operand: Any, init_value: Any, computation: Callable[..., Any]
     """
     call = _Call(operand, init_value, computation)
     params = _window_params(type_of(call.xs[0]).shape, window_dimensions, window_strides, padding,
-                            base_dilation,
-                            window_dilation)
+                            base_dilation, window_dilation)
     reduction = _MONOIDS[call.name][1] if call.name else None
     if reduction is not None:
         return call.finish(reduction(call.xs[0], **params), reduction)
-    return tree.unflatten(call.treedef, bind(fold.fold_window, [*call.xs, *call.inits],
-                                             dict(program=call.program, **params)))
+    results = bind(fold.fold_window, [*call.xs, *call.inits], dict(program=call.program, **params))
+    return tree.unflatten(call.treedef, results)
 
 
 def reduce_window_shape_tuple(operand_shape: Sequence[int], window_dimensions: Sequence[int],

@@ -45,8 +45,8 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     return tuple(results) if several else results[0]
 
 
-def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1,
-                 is_stable: bool = True) -> tuple[Array, Array]:
+def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_stable: bool = True
+                 ) -> tuple[Array, Array]:
     """`keys` sorted along an axis, and `values` brought into the same order.
 
     Args:

@@ -268,8 +268,8 @@ def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None,
 
 def _in_dtype(x: Any, dtype: Any, weak: bool = False) -> Any:
     if is_scalar(x) and dtypes.is_complex(type_of(x).dtype) and not dtypes.is_complex(dtype):
-        raise errors.type_error(f"got the complex number {x}, one that {dtypes.short_name(dtype)} can hold is "
-                                "required", fix="take its real part, or name a complex dtype")
+        raise errors.type_error(f"got the complex number {x}, one that {dtypes.short_name(dtype)} can hold "
+                                "is required", fix="take its real part, or name a complex dtype")
     return retype(x, dtype, weak)
 
 

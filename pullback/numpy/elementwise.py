@@ -221,8 +221,8 @@ def clip(arr: ArrayLike | None = None, /, min: ArrayLike | None = None,
     x = operand(arr)
     for v in (x, min, max):
         if v is not None and dtypes.is_complex(type_of(operand(v)).dtype):
-            raise errors.value_error(f"got {type_of(operand(v))}, real numbers are required: complex ones have "
-                                     "no order", fix="clip the real and the imaginary part")
+            raise errors.value_error(f"got {type_of(operand(v))}, real numbers are required: complex ones "
+                                     "have no order", fix="clip the real and the imaginary part")
     if min is not None:
         x = maximum(min, x)
     if max is not None:

@@ -12,7 +12,7 @@ from pullback.core.array import Array, from_numpy
 from pullback.core.trace import Tracer
 from pullback.lax.operand import retype
 from pullback.numpy import reductions
-from pullback.numpy.arguments import ArrayLike, array, integer, is_known, known, like, part, placed, rearranged
+from pullback.numpy.arguments import ArrayLike, array, integer, is_known, known, like, part, placed
 from pullback.numpy.cumulative import diff
 from pullback.numpy.promotion import as_array, operand, promoted
 from pullback.numpy.ranges import linspace

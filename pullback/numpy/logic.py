@@ -78,7 +78,7 @@ def not_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def _ordered(x: ArrayLike, y: ArrayLike, strict: Any, operation: Any) -> Any:
-    """`operation`; of complex numbers, of their real parts, or of the imaginary ones where these are equal."""
+    """`operation`; of complex numbers, of the real parts, or of the imaginary ones where these are equal."""
     x, y = _operands(x, y)
     if not dtypes.is_complex(type_of(x).dtype):
         return operation(x, y)
@@ -293,8 +293,8 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
       x, y: any[...], promoted to one dtype and broadcast with the condition; or None, both.
       size, fill_value: of the condition alone: how many positions, and what stands for missing ones.
 
-    A derivative goes to the side that was taken. Where that of the other side is infinite or NaN, the result is
-    NaN: give it operands that are harmless there.
+    A derivative goes to the side that was taken. Where that of the other side is infinite or NaN, the result
+    is NaN: give it operands that are harmless there.
 
     Example:
       >>> x = jnp.arange(-2, 3)

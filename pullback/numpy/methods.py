@@ -140,7 +140,8 @@ def _as_numbers(x: Any, dtype: Any) -> Any:
     per = want // have
     if last % per:
         raise errors.value_error(f"the last axis of {t} has size {last}, a multiple of {per} is required for "
-                                 f"elements of {dtypes.short_name(dtype)}", op="view", fix="pad the last axis")
+                                 f"elements of {dtypes.short_name(dtype)}", op="view",
+                                 fix="pad the last axis")
     return bitcast_convert_type(move.reshape(x, shape=(*rest, last // per, per)), dtype=dtype)
 
 

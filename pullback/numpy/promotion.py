@@ -19,7 +19,7 @@ from pullback.lax.operand import retype
 
 
 def operand(x: Any) -> Any:
-    """`x` as an Array or scalar; no lists or tuples, as in jax: converting them is slow and hides mistakes."""
+    """`x` as an Array or scalar; no lists, as in jax: converting them is slow and hides mistakes."""
     if isinstance(x, Array):
         return x
     if isinstance(x, (list, tuple)):

@@ -216,7 +216,7 @@ def _sparse_shape(sizes: Sequence[int], axis: int) -> tuple[int, ...]:
 
 
 def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False) -> Any:
-    """The positions of the elements of an array: int[k, *dimensions] for k axes; `sparse`: a tuple of k arrays."""
+    """The positions of the elements of an array: int[k, *dimensions] for k axes; `sparse`: k arrays."""
     element = dtypes.canonicalize(int) if dtype is None else requested(dtype, "indices")
     sizes = as_shape(dimensions, "dimensions")
     if sparse:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pullback.core import dtypes, errors
 from pullback.core.array import Array, from_numpy
-from pullback.core.trace import Tracer, type_of
+from pullback.core.trace import type_of
 from pullback.lax.operand import retype
 from pullback.numpy import promotion
 from pullback.numpy.arguments import (

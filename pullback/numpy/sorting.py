@@ -24,9 +24,11 @@ from pullback.numpy.arguments import (
     picked,
     requested,
 )
-from pullback.numpy.promotion import as_array, operand, promoted
+from pullback.numpy.promotion import as_array, promoted
 from pullback.numpy.shape import ravel
-from pullback.ops import convert, elementwise, integer as bits, move, reduce, sort as sorts
+from pullback.ops import convert, elementwise, move, reduce
+from pullback.ops import integer as bits
+from pullback.ops import sort as sorts
 from pullback.ops.reduce import wide
 
 __all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex", "top_k"]
@@ -235,7 +237,7 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
         xs = picked(xs, array(sorter), 0)
     if not isinstance(xs, Tracer) and not isinstance(values, Tracer):
         found = np.searchsorted(wide(xs.numpy()), wide(values.numpy()), side)  # type: ignore[call-overload]
-        return from_numpy(np.asarray(found).astype(index_dtype()))
+        return from_numpy(np.asarray(found).astype(np.int32))
     xs, values = convert.stop_gradient(xs), convert.stop_gradient(values)
     n = xs.type.shape[0]
 
@@ -244,12 +246,10 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
         return before(element, x) if side == "left" else bits.not_(before(x, element))
 
     if n == 0 or method == "compare_all":
-        found = _by_comparing(xs, values, goes_after)
-    elif method == "sort":
-        found = _by_sorting(xs, values, side)
-    else:
-        found = _by_halves(xs, values, goes_after, method == "scan_unrolled")
-    return retype(found, index_dtype())
+        return _by_comparing(xs, values, goes_after)  # type: ignore[no-any-return]
+    if method == "sort":
+        return _by_sorting(xs, values, side)  # type: ignore[no-any-return]
+    return _by_halves(xs, values, goes_after, method == "scan_unrolled")  # type: ignore[no-any-return]
 
 
 def _by_comparing(xs: Any, values: Any, goes_after: Callable[[Any, Any], Any]) -> Any:
@@ -318,7 +318,7 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str 
     how = "scan" if method is None else method
 
     def falling() -> Any:
-        behind = searchsorted(move.rev(limits, axes=(0,)), values, "right" if right else "left", method=how)
+        behind = searchsorted(move.rev(limits, axes=(0,)), values, "left" if right else "right", method=how)
         return elementwise.sub(like(behind, n), behind)
 
     def rising() -> Any:

@@ -208,11 +208,11 @@ class DotGeneral(Bilinear):
         (lc, rc), (lb, rb) = dims
         shape = (*[x.shape[i] for i in lb], *[x.shape[i] for i in free_axes(x.ndim, lc, lb)],
                  *[y.shape[i] for i in free_axes(y.ndim, rc, rb)])
-        return [ArrayType(shape, result_dtype(x.dtype, y.dtype) if dtype is None else dtype, x.weak
-                          and y.weak)]
+        out = result_dtype(x.dtype, y.dtype) if dtype is None else dtype
+        return [ArrayType(shape, out, x.weak and y.weak)]
 
-    def numpy(self, x: np.ndarray, y: np.ndarray, *, dims: Dims, precision: Any = None,
-              dtype: Any = None) -> Outputs:
+    def numpy(self, x: np.ndarray, y: np.ndarray, *, dims: Dims, precision: Any = None, dtype: Any = None
+              ) -> Outputs:
         out = result_dtype(x.dtype, y.dtype) if dtype is None else dtype
         (lc, rc), (lb, rb) = dims
         lf, rf = free_axes(x.ndim, lc, lb), free_axes(y.ndim, rc, rb)
@@ -232,8 +232,8 @@ class DotGeneral(Bilinear):
     def hlo(self, b: Any, x: Any, y: Any, *, dims: Dims, precision: Any = None, dtype: Any = None) -> Outputs:
         out = b.outputs[0]
         held = held_dtype(x.type.dtype, y.type.dtype, out.dtype)
-        # XLA multiplies 16-bit floats faster than their 32-bit copies, and sums the products in 32 bits all the same.
-        narrow = x.type.dtype == y.type.dtype in (_BF16, _F16) and held == _F32
+        # XLA multiplies 16-bit floats faster than 32-bit copies of them, and sums in 32 bits all the same.
+        narrow = held == _F32 and any([x.type.dtype == y.type.dtype == d for d in (_BF16, _F16)])
         if not narrow:
             x, y = converted(b, x, held), converted(b, y, held)
         x, y = (a if bits is None else
@@ -293,8 +293,7 @@ class DotGeneral(Bilinear):
         return result
 
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, dims: Dims,
-              precision: Any = None,
-              dtype: Any = None) -> tuple[Outputs, list[bool]]:
+              precision: Any = None, dtype: Any = None) -> tuple[Outputs, list[bool]]:
         x, y = args
         (lc, rc), (lb, rb) = dims
         if batched[0]:
@@ -302,12 +301,11 @@ class DotGeneral(Bilinear):
         if batched[1]:
             rc, rb = _shifted(rc), _shifted(rb)
         if all(batched):
-            return [self(x, y, dims=((lc, rc), ((0, *lb), (0, *rb))), precision=precision,
-                         dtype=dtype)], [True]
+            dims = (lc, rc), ((0, *lb), (0, *rb))
+            return [self(x, y, dims=dims, precision=precision, dtype=dtype)], [True]
         m = type_of(x).ndim - len(lc) - len(lb)
         if batched[1] and m and type_of(y).ndim - len(rc) - len(rb) == 1:
-            # matrix @ batch of vectors, as vectors @ matrix: the batch axis comes out in front of the free
-            # ones.
+            # matrix @ batch of vectors, as vectors @ matrix: the new axis comes out in front of the free ones.
             pair = precision[::-1] if type(precision) is tuple else precision
             out = self(y, x, dims=((rc, lc), (rb, lb)), precision=pair, dtype=dtype)
             position = len(lb)
@@ -350,8 +348,7 @@ class DotGeneral(Bilinear):
                       precision=(Precision.HIGHEST, Precision.HIGHEST))
         # XLA's CPU backend does not round the operands of every product that asks for it.
         yield Example(draw(2, 3), draw(3, 2), dims=matrix, precision=DotAlgorithmPreset["BF16_BF16_F32"],
-                      order=0,
-                      rtol=2e-2)
+                      order=0, rtol=2e-2)
         yield Example(draw(2, 3), draw(3, 2), dims=matrix, precision=DotAlgorithmPreset["F32_F32_F32"],
                       order=0)
         for dtype in (np.int32, np.int8, np.uint8, np.bool_, np.float16, dtypes.bfloat16):
@@ -360,14 +357,13 @@ class DotGeneral(Bilinear):
                       linear=(1,), order=1)
         for x, y, out in ((np.int8, np.int8, np.int32), (dtypes.bfloat16, dtypes.bfloat16, np.float32),
                           (np.bool_, np.bool_, np.int32), (np.uint8, np.int8, np.int32),
-                          (np.float32, np.float32, np.int8),
-                          (np.int8, np.int8, np.float32), (np.float16, np.float32, None),
-                          (np.int8, np.float32, None)):
+                          (np.float32, np.float32, np.int8), (np.int8, np.int8, np.float32),
+                          (np.float16, np.float32, None), (np.int8, np.float32, None)):
             yield Example(draw(3, 4, dtype=x), draw(4, 2, dtype=y), dims=matrix, order=0,
                           dtype=None if out is None else np.dtype(out))
 
-    def oracle(self, jax: Any, x: Any, y: Any, *, dims: Dims, precision: Any = None,
-               dtype: Any = None) -> Any:
+    def oracle(self, jax: Any, x: Any, y: Any, *, dims: Dims, precision: Any = None, dtype: Any = None
+               ) -> Any:
         if type(precision) is tuple:
             precision = tuple([p.name.lower() for p in precision])
         elif precision is not None:

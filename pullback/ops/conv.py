@@ -45,8 +45,8 @@ def strided(size: int, window: int, stride: int) -> int:
     return max((size - window) // stride + 1, 0)
 
 
-def dilate(x: np.ndarray, dilation: Sequence[int], padding: Pads, axes: Sequence[int],
-           fill: Any) -> np.ndarray:
+def dilate(x: np.ndarray, dilation: Sequence[int], padding: Pads, axes: Sequence[int], fill: Any
+           ) -> np.ndarray:
     """`x` with holes between its elements and padding around them along `axes`; negative padding crops."""
     shape, starts = list(x.shape), [0] * x.ndim
     for axis, d, (low, high) in zip(axes, dilation, padding):
@@ -91,17 +91,15 @@ class Conv(Bilinear):
         (out,) = self.type(ArrayType(x.shape, x.dtype), ArrayType(w.shape, w.dtype), **params)
         dims = params["dims"]
         held = held_dtype(x.dtype, w.dtype, out.dtype)
-        result = _correlate(convert(x, held).transpose(dims.lhs_spec),
-                            convert(w, held).transpose(dims.rhs_spec),
-                            params["strides"], params["padding"], params["lhs_dilation"],
-                            params["rhs_dilation"],
-                            params.get("feature_groups", 1), params.get("batch_groups", 1))
+        x, w = convert(x, held).transpose(dims.lhs_spec), convert(w, held).transpose(dims.rhs_spec)
+        result = _correlate(x, w, params["strides"], params["padding"], params["lhs_dilation"],
+                            params["rhs_dilation"], params.get("feature_groups", 1),
+                            params.get("batch_groups", 1))
         return [convert(result.transpose(_inverse(dims.out_spec)), out.dtype)]
 
     def hlo(self, b: Any, x: Any, w: Any, *, strides: Ints, padding: Pads, lhs_dilation: Ints,
-            rhs_dilation: Ints,
-            dims: ConvDimensionNumbers, feature_groups: int = 1, batch_groups: int = 1, precision: Any = None,
-            dtype: Any = None) -> Outputs:
+            rhs_dilation: Ints, dims: ConvDimensionNumbers, feature_groups: int = 1, batch_groups: int = 1,
+            precision: Any = None, dtype: Any = None) -> Outputs:
         out = b.outputs[0]
         if 0 in (x.type.size, w.type.size, out.size):
             return [b.full(0, out)]
@@ -110,8 +108,8 @@ class Conv(Bilinear):
         spec = dims.out_spec
         shape = out.shape
         if b.nested:
-            # XLA's CPU backend finds its fast kernel for any order of axes in the main function, but only for this
-            # one inside a loop or a branch.
+            # XLA's CPU backend finds its fast kernel for any order of axes in the main function, but only for
+            # this one inside a loop or a branch.
             last = len(strides) + 1
             x = b.transpose(x, (dims.lhs_spec[0], *dims.lhs_spec[2:], dims.lhs_spec[1]))
             w = b.transpose(w, (*dims.rhs_spec[2:], dims.rhs_spec[1], dims.rhs_spec[0]))
@@ -162,14 +160,12 @@ class Conv(Bilinear):
         def draw(*shape: int, dtype: Any = np.float32) -> np.ndarray:
             if dtypes.kind(dtype) in "biu":
                 return rng.integers(0, 2 if dtype is np.bool_ else 100, shape).astype(dtype)
-            values = rng.normal(size=shape)
-            return (values + 1j * rng.normal(size=shape) if dtypes.kind(dtype) == "c"
-                    else values).astype(dtype)
+            x = rng.normal(size=shape)
+            return (x + 1j * rng.normal(size=shape) if dtypes.kind(dtype) == "c" else x).astype(dtype)
 
         def example(xs: Ints, ws: Ints, dims: Sequence[str] | None = None, strides: Ints | None = None,
                     padding: Pads | None = None, lhs_dilation: Ints | None = None,
-                    rhs_dilation: Ints | None = None,
-                    kind: Any = np.float32, **more: Any) -> Example:
+                    rhs_dilation: Ints | None = None, kind: Any = np.float32, **more: Any) -> Example:
             n = len(xs) - 2
             return Example(draw(*xs, dtype=kind), draw(*ws, dtype=kind), strides=strides or (1,) * n,
                            padding=padding or ((0, 0),) * n, lhs_dilation=lhs_dilation or (1,) * n,
@@ -181,8 +177,7 @@ class Conv(Bilinear):
             yield example((1, 5, 6, 2), (2, 3, 2, 3), ("NHWC", "HWIO", "NHWC"), padding=((1, 1), (1, 1)),
                           linear=side)
             yield example((1, 2, 7), (2, 2, 3), strides=(2,), padding=((-1, 2),), lhs_dilation=(2,),
-                          rhs_dilation=(2,),
-                          linear=side)
+                          rhs_dilation=(2,), linear=side)
             yield example((2, 4, 5), (6, 2, 2), feature_groups=2, padding=((1, 0),), linear=side)
             yield example((5, 4, 3), (2, 6, 1), ("HNC", "HOI", "CNH"), feature_groups=3, strides=(3,),
                           linear=side)
@@ -201,14 +196,11 @@ class Conv(Bilinear):
         yield example((1, 2, 5), (2, 2, 3), kind=dtypes.bfloat16, dtype=dtypes.float32, order=0)
 
     def oracle(self, jax: Any, x: Any, w: Any, *, strides: Ints, padding: Pads, lhs_dilation: Ints,
-               rhs_dilation: Ints,
-               dims: ConvDimensionNumbers, feature_groups: int = 1, batch_groups: int = 1,
-               precision: Any = None,
-               dtype: Any = None) -> Any:
+               rhs_dilation: Ints, dims: ConvDimensionNumbers, feature_groups: int = 1, batch_groups: int = 1,
+               precision: Any = None, dtype: Any = None) -> Any:
         return jax.lax.conv_general_dilated(
             x, w, strides, padding, lhs_dilation, rhs_dilation, jax.lax.ConvDimensionNumbers(*dims),
-            feature_groups,
-            batch_groups, preferred_element_type=dtype)
+            feature_groups, batch_groups, preferred_element_type=dtype)
 
 
 def _letters(spec: Ints, letters: str) -> list[str]:
@@ -236,8 +228,7 @@ def _inverse(spec: Sequence[int]) -> Ints:
 
 
 def _correlate(x: np.ndarray, w: np.ndarray, strides: Ints, padding: Pads, lhs_dilation: Ints,
-               rhs_dilation: Ints,
-               features: int, batches: int) -> np.ndarray:
+               rhs_dilation: Ints, features: int, batches: int) -> np.ndarray:
     """Convolution of [batch, feature, *space] by [out, in, *window] to [batch, out, *space]."""
     n = len(strides)
     space = range(2, 2 + n)
@@ -291,8 +282,7 @@ def _typed(x: Any, dtype: Any) -> Any:
 
 def _input_cotangent(ct: Any, own: ArrayType, w: Any, *, strides: Ints, padding: Pads, lhs_dilation: Ints,
                      rhs_dilation: Ints, dims: ConvDimensionNumbers, feature_groups: int = 1,
-                     batch_groups: int = 1,
-                     precision: Any = None, dtype: Any = None) -> Any:
+                     batch_groups: int = 1, precision: Any = None, dtype: Any = None) -> Any:
     """The cotangent spread by the strides, convolved with the reversed kernel."""
     lhs, rhs, out = dims
     groups = feature_groups * batch_groups
@@ -316,8 +306,7 @@ def _input_cotangent(ct: Any, own: ArrayType, w: Any, *, strides: Ints, padding:
 
 def _kernel_cotangent(ct: Any, x: Any, own: ArrayType, *, strides: Ints, padding: Pads, lhs_dilation: Ints,
                       rhs_dilation: Ints, dims: ConvDimensionNumbers, feature_groups: int = 1,
-                      batch_groups: int = 1,
-                      precision: Any = None, dtype: Any = None) -> Any:
+                      batch_groups: int = 1, precision: Any = None, dtype: Any = None) -> Any:
     """The input convolved with the cotangent as kernel: batch and feature axes change places."""
     lhs, rhs, out = dims
     pads = []
@@ -336,8 +325,7 @@ def _kernel_cotangent(ct: Any, x: Any, own: ArrayType, *, strides: Ints, padding
 
 
 def check_conv(x: ArrayType, w: ArrayType, strides: Ints, padding: Pads, lhs_dilation: Ints,
-               rhs_dilation: Ints,
-               dims: ConvDimensionNumbers, features: int, batches: int) -> None:
+               rhs_dilation: Ints, dims: ConvDimensionNumbers, features: int, batches: int) -> None:
     """An error unless input, kernel and parameters fit together."""
     if x.dtype != w.dtype:
         raise errors.type_error(f"input and kernel must have one dtype, got lhs {x} and rhs {w}",
@@ -371,8 +359,8 @@ def check_conv(x: ArrayType, w: ArrayType, strides: Ints, padding: Pads, lhs_dil
                                      fix="choose a count that divides it")
     for axis, (low, high), d in zip(dims.lhs_spec[2:], padding, lhs_dilation):
         if dilated(x.shape[axis], d) + low + high < 0:
-            raise errors.value_error(f"padding ({low}, {high}) takes more from axis {axis} of lhs {x} than it has",
-                                     fix="pad less negatively")
+            raise errors.value_error(f"padding ({low}, {high}) takes more from axis {axis} of lhs {x} than there "
+                                     "is", fix="pad less negatively")
     for axis in dims.rhs_spec[2:]:
         if w.shape[axis] == 0:
             raise errors.value_error(f"the kernel rhs {w} has size 0 along spatial axis {axis}",

@@ -55,12 +55,9 @@ def _part(xs: Sequence[Any], axis: int, start: int, limit: int, stride: int = 1)
 
 def _interleave(even: Any, odd: Any, axis: int, n: int) -> Any:
     """The array whose even places are `even` and whose odd places are `odd`."""
-    t = type_of(even)
-    zero = t.dtype.type(0)
-
     def spaced(x: Any, low: int, high: int) -> Any:
-        config = tuple([(low, high, 1) if i == axis else (0, 0, 0) for i in range(t.ndim)])
-        return pad(x, zero, config=config)
+        config = tuple([(low, high, 1) if i == axis else (0, 0, 0) for i in range(type_of(x).ndim)])
+        return pad(x, elementwise.number(x, 0), config=config)
 
     return elementwise.add(spaced(even, 0, 1 - n % 2), spaced(odd, 1, n % 2))
 
@@ -77,8 +74,8 @@ class Cumulative(Primitive):
         self.kinds = kinds
         self.__doc__ = doc
 
-    def type(self, x: ArrayType, *, axis: int,
-             reverse: bool = False) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, x: ArrayType, *, axis: int, reverse: bool = False  # type: ignore[override]
+             ) -> list[ArrayType]:
         check_kind([x], self.kinds)
         if not 0 <= axis < x.ndim:
             raise errors.value_error(
@@ -105,13 +102,12 @@ class Cumulative(Primitive):
         region = b.region([scalar, scalar], lambda b, x, y: [self.combine(b, x, y)])
         attrs = (f"window_dimensions = {b.ints(window)}, window_strides = {b.ints(ones)}, base_dilations = "
                  f"{b.ints(ones)}, window_dilations = {b.ints(ones)}, padding = {b.dense(edges)}")
-        out = b.multi("stablehlo.reduce_window", [x, b.full(self.identity(dtype), scalar)], [x.type], attrs,
-                      [region])
+        init = b.full(self.identity(dtype), scalar)
+        out = b.multi("stablehlo.reduce_window", [x, init], [x.type], attrs, [region])
         return [b.convert(out[0], b.outputs[0].dtype)]
 
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, axis: int,
-              reverse: bool = False
-              ) -> tuple[Outputs, list[bool]]:
+              reverse: bool = False) -> tuple[Outputs, list[bool]]:
         return [self(args[0], axis=axis + 1, reverse=reverse)], [True]
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
@@ -149,7 +145,7 @@ class Cumsum(Cumulative):
 
 
 class CumulativeExtreme(Cumulative):
-    """Its derivative is that of the elementwise operation `step`, applied in a tree, which decides among ties."""
+    """Its derivative is that of the elementwise operation `step` in a tree, which decides among ties."""
 
     def __init__(self, *args: Any, step: str) -> None:
         super().__init__(*args)
@@ -194,7 +190,7 @@ class Cumlogsumexp(Cumulative):
 
 
 def shifted(x: Any, axis: int, reverse: bool, fill: float) -> Any:
-    """The array whose element i along `axis` is element i - 1 (with `reverse`, i + 1) of `x`, and `fill` at the end."""
+    """The array whose element i along `axis` is element i - 1 of `x` (with `reverse`, i + 1), or `fill`."""
     step = (-1, 1, 0) if reverse else (1, -1, 0)
     config = tuple([step if i == axis else (0, 0, 0) for i in range(type_of(x).ndim)])
     return pad(x, elementwise.number(x, fill), config=config)
@@ -260,8 +256,8 @@ class LinearRecurrence(Primitive):
     def transpose(self, cts: Sequence[Any], a: Any, u: Any, *, axis: int, reverse: bool = False) -> list[Any]:
         return [None, self(shifted(a, axis, not reverse, 0), cts[0], axis=axis, reverse=not reverse)]
 
-    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, axis: int, reverse: bool = False
-              ) -> tuple[Outputs, list[bool]]:
+    def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, axis: int,
+              reverse: bool = False) -> tuple[Outputs, list[bool]]:
         a, u = (x if flag else broadcast(x, size) for x, flag in zip(args, batched, strict=True))
         return [self(a, u, axis=axis + 1, reverse=reverse)], [True]
 
@@ -276,7 +272,8 @@ class LinearRecurrence(Primitive):
         yield Example(draw(0, 2), draw(0, 2), axis=0, reverse=False, order=0)
         yield Example((draw(4) + 1j * draw(4)).astype(np.complex64), draw(4).astype(np.complex64), axis=0,
                       reverse=False, linear=(1,), order=1)
-        yield Example(draw(4).astype(dtypes.bfloat16), draw(4).astype(dtypes.bfloat16), axis=0, reverse=False, order=0)
+        yield Example(draw(4).astype(dtypes.bfloat16), draw(4).astype(dtypes.bfloat16), axis=0, reverse=False,
+                      order=0)
 
     def oracle(self, jax: Any, a: Any, u: Any, *, axis: int, reverse: bool = False) -> Any:
         a, u = (jax.numpy.moveaxis(jax.numpy.asarray(x), axis, 0) for x in (a, u))

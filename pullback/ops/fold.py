@@ -58,8 +58,8 @@ class Fold(Primitive):
 
     programs = ("program",)
 
-    def type(self, *types: ArrayType, program: Program,
-             axes: Ints) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, *types: ArrayType, program: Program, axes: Ints  # type: ignore[override]
+             ) -> list[ArrayType]:
         xs = check_operands(types, program)
         check_reduced(xs[0], axes)
         return [x.with_shape(drop(x.shape, axes)) for x in xs]
@@ -81,17 +81,17 @@ class Fold(Primitive):
         if n == 0:
             return so_far
         rows = [reshape(transpose(x, perm=(*axes, *kept)), shape=(n, *outer)) for x in xs]
+        rest = (0,) * len(outer), (1,) * len(outer)
+
+        def part(start: int, limit: int, stride: int) -> list[Any]:
+            return [slice(x, start=(start, *rest[0]), limit=(limit, *outer), strides=(stride, *rest[1]))
+                    for x in rows]
+
         while n > 1:
             whole = n - n % 2
-            halves = [[slice(x, start=(first, *[0] * len(outer)), limit=(whole, *outer),
-                             strides=(2, *[1] * len(outer)))
-                       for x in rows] for first in (0, 1)]
-            pairs = on_elements(program, [*halves[0], *halves[1]], (whole // 2, *outer))
+            pairs = on_elements(program, [*part(0, whole, 2), *part(1, whole, 2)], (whole // 2, *outer))
             if n % 2:
-                last = [slice(x, start=(n - 1, *[0] * len(outer)), limit=(n, *outer),
-                              strides=(1,) * (1 + len(outer)))
-                        for x in rows]
-                pairs = [concatenate(x, y, axis=0) for x, y in zip(pairs, last)]
+                pairs = [concatenate(x, y, axis=0) for x, y in zip(pairs, part(n - 1, n, 1))]
             rows, n = pairs, n // 2 + n % 2
         return on_elements(program, [*so_far, *[reshape(x, shape=outer) for x in rows]], outer)
 
@@ -123,8 +123,8 @@ class FoldWindow(Primitive):
 
     programs = ("program",)
 
-    def type(self, *types: ArrayType, program: Program,
-             **params: Any) -> list[ArrayType]:  # type: ignore[override]
+    def type(self, *types: ArrayType, program: Program, **params: Any  # type: ignore[override]
+             ) -> list[ArrayType]:
         xs = check_operands(types, program)
         check_window(xs[0], **params)
         return [x.with_shape(window_shape(x.shape, **params)) for x in xs]
@@ -135,12 +135,11 @@ class FoldWindow(Primitive):
             return [b.fit(init, out.shape) for init, out in zip(values[count:], b.outputs)]
         scalars = [v.type for v in values[count:]] * 2
         region = b.region(scalars, lambda b, *args: b.program(program, args))
-        return b.multi("stablehlo.reduce_window", values, list(b.outputs), window_attributes(b, **params),
-                       [region])
+        attributes = window_attributes(b, **params)
+        return b.multi("stablehlo.reduce_window", values, list(b.outputs), attributes, [region])
 
     def expand(self, *args: Any, program: Program, window: Ints, strides: Ints, padding: Pads,
-               base_dilation: Ints,
-               window_dilation: Ints) -> Outputs:
+               base_dilation: Ints, window_dilation: Ints) -> Outputs:
         count = len(args) // 2
         xs, inits = list(args[:count]), args[count:]
         shape = type_of(xs[0]).shape
@@ -151,8 +150,8 @@ class FoldWindow(Primitive):
         config = tuple([(low, high, base - 1) for (low, high), base in zip(padding, base_dilation)])
         inside = None  # where there is an element, rather than padding or a hole
         if any([entry != (0, 0, 0) for entry in config]):
-            inside = pad(broadcast_in_dim(np.bool_(True), shape=shape, dims=()), np.bool_(False),
-                         config=config)
+            inside = broadcast_in_dim(np.bool_(True), shape=shape, dims=())
+            inside = pad(inside, np.bool_(False), config=config)
             xs = [pad(x, init, config=config) for x, init in zip(xs, inits)]
         for place in itertools.product(*map(range, window)):
             start = tuple([i * d for i, d in zip(place, window_dilation)])
@@ -167,35 +166,31 @@ class FoldWindow(Primitive):
         return so_far
 
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, program: Program,
-              **params: Any
-              ) -> tuple[Outputs, list[bool]]:
+              **params: Any) -> tuple[Outputs, list[bool]]:
         count = len(args) // 2
         if any(batched[count:]):
             return vmap(lambda *xs: self.expand(*xs, program=program, **params), size, args, batched)
         xs = [x if flag else broadcast(x, size) for x, flag in zip(args[:count], batched)]
-        return (bind(self, [*xs, *args[count:]], dict(program=program, **batched_window(params))),
-                [True] * count)
+        params = batched_window(params)
+        return bind(self, [*xs, *args[count:]], dict(program=program, **params)), [True] * count
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
         x = rng.normal(size=(5,)).astype(np.float32)
         params = dict(window=(3,), strides=(2,), padding=((1, 1),), base_dilation=(1,), window_dilation=(1,))
         yield Example(x, _scalar(1), program=_joined(), **params, order=1)
-        yield Example(x, _scalar(1), program=_joined(), **params | dict(window=(2,), window_dilation=(2,)),
-                      order=1)
+        spread = params | dict(window=(2,), window_dilation=(2,))
+        yield Example(x, _scalar(1), program=_joined(), **spread, order=1)
         yield Example(x, np.arange(5, dtype=np.int32), _scalar(-np.inf), np.int32(-1), program=_largest(),
-                      **params,
-                      order=0)
-        yield Example(rng.normal(size=(2, 3)).astype(np.float32), _scalar(1), program=_joined(),
-                      window=(1, 2),
-                      strides=(1, 1), padding=((0, 0), (0, 0)), base_dilation=(1, 1), window_dilation=(1, 1),
-                      order=1)
+                      **params, order=0)
+        x = rng.normal(size=(2, 3)).astype(np.float32)
+        yield Example(x, _scalar(1), program=_joined(), window=(1, 2), strides=(1, 1),
+                      padding=((0, 0), (0, 0)), base_dilation=(1, 1), window_dilation=(1, 1), order=1)
 
     def oracle(self, jax: Any, *args: Any, program: Program, window: Ints, strides: Ints, padding: Pads,
                base_dilation: Ints, window_dilation: Ints) -> Any:
         count = len(args) // 2
         return jax.lax.reduce_window(args[:count], args[count:], _oracle_of(jax, program), window, strides,
-                                     padding,
-                                     base_dilation, window_dilation)
+                                     padding, base_dilation, window_dilation)
 
 
 def _scalar(number: float) -> np.ndarray:
@@ -210,8 +205,8 @@ def _joined() -> Program:
     if "joined" not in _PROGRAMS:
         scalar = ArrayType((), dtypes.float32)
         add, mul = elementwise.add, elementwise.mul
-        _PROGRAMS["joined"], _ = stage(lambda x, y: [add(add(x, y), mul(x, y))], [scalar, scalar],
-                                       name="joined")
+        function = lambda x, y: [add(add(x, y), mul(x, y))]  # noqa: E731
+        _PROGRAMS["joined"], _ = stage(function, [scalar, scalar], name="joined")
     return _PROGRAMS["joined"]
 
 

@@ -87,8 +87,8 @@ class Callback(Primitive):
                 given.append(arg)
             return bind(self, given, {**params, "types": everything}), [True] * len(types)
         raise errors.value_error(f"a pure_callback inside vmap, and vmap_method is {vmap_method!r}", op="pure_callback",
-                                 fix="pass vmap_method='sequential', or 'expand_dims' or 'broadcast_all' for a function "
-                                     "that takes a leading batch axis")
+                                 fix="pass vmap_method='sequential', or 'expand_dims' or 'broadcast_all' for a "
+                                     "function that takes a leading batch axis")
 
     def _each(self, size: int, args: Sequence[Any], batched: Sequence[bool], params: dict[str, Any]) -> Outputs:
         """One call for each element of the batch, one after the other."""

@@ -119,8 +119,7 @@ class Reduce(Primitive):
     def numpy(self, x: np.ndarray, *, axes: Axes) -> Outputs:  # type: ignore[override]
         held = widened(x.dtype)
         initial = held.type(self.identity(x.dtype)) if x.size == 0 else np._NoValue
-        out = self.ufunc.reduce(x if held == x.dtype else x.astype(held), axis=axes, dtype=held,
-                                initial=initial)
+        out = self.ufunc.reduce(wide(x), axis=axes, dtype=held, initial=initial)
         return [out if held == x.dtype else np.asarray(out).astype(x.dtype)]
 
     def hlo(self, b: Any, x: Any, *, axes: Axes) -> Outputs:
@@ -206,7 +205,7 @@ def _product(x: Any, axes: Axes) -> Any:
     count = int(np.prod([shape[i] for i in axes], dtype=np.int64))
     outer = tuple([shape[i] for i in kept])
     if count == 0:
-        return broadcast_in_dim(type_of(x).dtype.type(1), shape=outer, dims=())
+        return broadcast_in_dim(elementwise.number(x, 1), shape=outer, dims=())
     x = reshape(transpose(x, perm=(*axes, *kept)), shape=(count, *outer))
     rest = (1,) * len(outer)
 
@@ -228,7 +227,7 @@ class ReduceExtreme(Reduce):
         (x,), (x_dot,) = primals, tangents
         out = self(x, axes=axes)
         t = type_of(x)
-        where = convert_element_type(elementwise.eq(x, spread(out, t.shape, axes)), dtype=t.dtype)
+        where = convert_element_type(elementwise.eq(x, spread(out, t.shape, axes)), dtype=t.dtype, weak=t.weak)
         count = reduce_sum(where, axes=axes)
         return [out], [elementwise.div(reduce_sum(elementwise.mul(x_dot, where), axes=axes), count)]
 
@@ -259,8 +258,8 @@ class ArgExtreme(NoGradient):
         # over pairs of value and position.
         out = b.outputs[0]
         largest = self.direction == "GT"
-        init = b.full((lowest if largest else highest)(x.type.dtype), ArrayType((), x.type.dtype))
-        best = b.reduce([x], [init], [axis], lambda b, x, y: [extreme(b, self.direction, x, y)])[0]
+        start = b.full((lowest if largest else highest)(x.type.dtype), ArrayType((), x.type.dtype))
+        best = b.reduce([x], [start], [axis], lambda b, x, y: [extreme(b, self.direction, x, y)])[0]
         kept = [i for i in range(x.type.ndim) if i != axis]
         found = b.compare("EQ", x, b.broadcast_in_dim(best, kept, x.type))
         if dtypes.is_float(x.type.dtype):
@@ -268,8 +267,8 @@ class ArgExtreme(NoGradient):
         positions = x.type.with_dtype(out.dtype)
         last = int(dtypes.iinfo(out.dtype).max)
         place = b.select(found, b.iota(positions, axis), b.full(last, positions))
-        return b.reduce([place], [b.full(last, ArrayType((), out.dtype))], [axis], lambda b, x,
-                        y: [b.min(x, y)])
+        init = b.full(last, ArrayType((), out.dtype))
+        return b.reduce([place], [init], [axis], lambda b, x, y: [b.min(x, y)])
 
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, axis: int, dtype: Any
               ) -> tuple[Outputs, list[bool]]:
@@ -279,9 +278,8 @@ class ArgExtreme(NoGradient):
         for dtype in (np.float32, np.int32, np.uint8, np.bool_, np.float16, dtypes.bfloat16):
             for shape, axis in (((4,), 0), ((2, 3), 1), ((3, 1, 4), 0)):
                 yield Example(rng.integers(0, 3, shape).astype(dtype), axis=axis, dtype=dtypes.int32)
-        yield Example(np.float32([[1, np.nan, 3, np.nan], [np.inf, -np.inf, np.inf, -np.inf],
-                                  [-0.0, 0.0, -0.0, 0.0]]),
-                      axis=1, dtype=dtypes.int32)
+        special = [[1, np.nan, 3, np.nan], [np.inf, -np.inf, np.inf, -np.inf], [-0.0, 0.0, -0.0, 0.0]]
+        yield Example(np.float32(special), axis=1, dtype=dtypes.int32)
         yield Example(np.full((3,), np.nan, np.float32), axis=0, dtype=dtypes.uint32)
         yield Example(np.full((3,), -np.inf, np.float32), axis=0, dtype=dtypes.int8)
         yield Example(np.full((3,), np.inf, np.float32), axis=0, dtype=dtypes.int8)

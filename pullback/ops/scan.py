@@ -17,7 +17,7 @@ from pullback.core.primitive import TABLE, Example, Outputs, Primitive
 from pullback.core.program import Program, Var
 from pullback.core.trace import bind, concrete, type_of
 from pullback.core.types import ArrayType, Linear, Zero
-from pullback.core.vector import add, instantiate
+from pullback.core.vector import add, broadcast, instantiate
 from pullback.interpret.evaluate import evaluate
 from pullback.interpret.jvp import jvp_program, jvp_program_with
 from pullback.interpret.linearize import LinearizedProgram, linearize_program
@@ -104,7 +104,6 @@ class Scan(Primitive):
         per_turn = max(1, min(unroll, length))
         turns = length // per_turn
         if turns == 1:
-            i = b.full(0, counter)
             for k in range(length):
                 carry, ys = step(b, b.full(k, counter), consts, carry, xs, ys)
             return [*carry, *ys]
@@ -248,8 +247,8 @@ class Scan(Primitive):
             mask[n_consts:n_consts + n_carry] = grown
         out_mask = (*grown, *out[n_carry:])
         step = program.memo(batch_program_with, size, tuple(mask), out_mask, axis_name)
-        given = [TABLE["broadcast_in_dim"](x, shape=(size, *type_of(x).shape), dims=tuple(range(1, type_of(x).ndim + 1)))
-                 if want and not flag else x for x, flag, want in zip(args, batched, mask, strict=True)]
+        given = [broadcast(x, size) if want and not flag else x
+                 for x, flag, want in zip(args, batched, mask, strict=True)]
         for i in range(n_consts + n_carry, len(given)):
             if mask[i]:
                 given[i] = move_axis(given[i], 0, 1)

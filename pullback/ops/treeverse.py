@@ -1,8 +1,8 @@
 """Reverse mode through a loop whose number of steps is known only at run time, in bounded memory.
 
-The backward pass needs the carries of all steps in reverse order. A fixed number of slots holds some of them; the others
-are computed again from the nearest one before. Which steps get a slot is the binomial schedule: with s slots and r
-repetitions of any step, C(s + r, s) steps can be reversed.
+The backward pass needs the carries of all steps in reverse order. A fixed number of slots holds some of them; the
+others are computed again from the nearest one before. Which steps get a slot is the binomial schedule: with s slots
+and r repetitions of any step, C(s + r, s) steps can be reversed.
 
 Source: A. Griewank, Achieving logarithmic growth of temporal and spatial complexity in reverse automatic
 differentiation (1992), procedure `treeverse`; here with an explicit stack of frames (start, end, slots, repetitions).
@@ -73,7 +73,8 @@ def _repetitions(n: Any, slots: int) -> Any:
         r = TABLE["add"](r, _int(1))
         f = TABLE["convert_element_type"](r, dtype=dtypes.float32, weak=False)
         return [r, TABLE["mul"](size, TABLE["div"](TABLE["add"](f, np.float32(slots)), f))]
-    return _loop(enough, more, [_array(0), TABLE["convert_element_type"](_array(1), dtype=dtypes.float32, weak=False)])[0]
+    one = TABLE["convert_element_type"](_array(1), dtype=dtypes.float32, weak=False)
+    return _loop(enough, more, [_array(0), one])[0]
 
 
 def _array(n: int) -> Any:

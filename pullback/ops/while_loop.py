@@ -26,12 +26,12 @@ from pullback.ops.call import spread
 from pullback.ops.scan import cut, pick, reorder
 from pullback.ops.treeverse import reverse_loop
 
-
 # How many carries reverse mode keeps at once: with 64, every step is repeated at most 3 times up to 47,905 steps.
 SLOTS = 64
 
 
-def masks(tangents: Sequence[Any], body: Program, n_cond: int, n_body: int) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+def masks(tangents: Sequence[Any], body: Program, n_cond: int, n_body: int
+          ) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
     """Which constants of the body and which carries have tangents: the smallest set closed under one step."""
     const_mask = tuple(not isinstance(t, Zero) for t in tangents[n_cond:n_cond + n_body])
     carry_mask = tuple(not isinstance(t, Zero) for t in tangents[n_cond + n_body:])
@@ -288,7 +288,8 @@ class WhileTangents(Primitive):
                 yield Example(steps, steps, w, np.asarray(0, np.int32), x, w_dot, x_dot, cond=cond, body=body, n_cond=1,
                               n_body=1, slots=slots, const_mask=(True,), carry_mask=(False, True), order=0)
 
-    def oracle(self, jax: Any, steps: Any, n: Any, w: Any, k: Any, x: Any, w_dot: Any, x_dot: Any, **params: Any) -> Any:
+    def oracle(self, jax: Any, steps: Any, n: Any, w: Any, k: Any, x: Any, w_dot: Any, x_dot: Any, **params: Any
+               ) -> Any:
         def loop(w: Any, x: Any) -> Any:
             return jax.lax.while_loop(lambda c: c[0] < n, lambda c: (c[0] + 1, jax.numpy.sin(c[1]) * w), (k, x))[1]
         return jax.jvp(loop, (w, x), (w_dot, x_dot))[1]

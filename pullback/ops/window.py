@@ -115,13 +115,14 @@ class ReduceWindow(Primitive):
             result = self._by_slices(b, x, identity, out.shape, **params)
         return [b.convert(result, out.dtype)]
 
-    def _by_slices(self, b: Any, x: Any, identity: Any, shape: Ints, *, window: Ints, strides: Ints, padding: Pads,
-                   base_dilation: Ints, window_dilation: Ints) -> Any:
-        """Axis by axis, from slices of the whole operand: several times faster than XLA's own loop over windows."""
+    def _by_slices(self, b: Any, x: Any, identity: Any, shape: Ints, *, window: Ints, strides: Ints,
+                   padding: Pads, base_dilation: Ints, window_dilation: Ints) -> Any:
+        """Axis by axis, from slices of the whole operand: several times faster than XLA's loop over windows."""
         config = [(low, high, base - 1) for (low, high), base in zip(padding, base_dilation)]
         if any([entry != (0, 0, 0) for entry in config]):
             low, high, interior = (b.ints([entry[i] for entry in config]) for i in range(3))
-            filled = [dilated(n, base) + sum(pads) for n, base, pads in zip(x.type.shape, base_dilation, padding)]
+            filled = [dilated(n, base) + sum(pads)
+                      for n, base, pads in zip(x.type.shape, base_dilation, padding)]
             x = b.op("stablehlo.pad", [x, identity], x.type.with_shape(tuple(filled)),
                      f"edge_padding_low = {low}, edge_padding_high = {high}, interior_padding = {interior}")
 
@@ -131,7 +132,8 @@ class ReduceWindow(Primitive):
             n = x.type.ndim
             sizes = tuple([count if i == axis else size for i, size in enumerate(x.type.shape)])
             starts = [start if i == axis else 0 for i in range(n)]
-            limits = [start + (count - 1) * stride + 1 if i == axis else size for i, size in enumerate(x.type.shape)]
+            limits = list(x.type.shape)
+            limits[axis] = start + (count - 1) * stride + 1
             steps = [stride if i == axis else 1 for i in range(n)]
             return b.op("stablehlo.slice", [x], x.type.with_shape(sizes), f"start_indices = {b.ints(starts)}, "
                         f"limit_indices = {b.ints(limits)}, strides = {b.ints(steps)}")
@@ -161,16 +163,14 @@ class ReduceWindow(Primitive):
 
         def example(shape: Ints, window: Ints, strides: Ints | None = None, padding: Pads | None = None,
                     base_dilation: Ints | None = None, window_dilation: Ints | None = None,
-                    dtype: Any = np.float32,
-                    **more: Any) -> Example:
+                    dtype: Any = np.float32, **more: Any) -> Example:
             ones = (1,) * len(shape)
             # A permutation, so that there are no ties.
             x = rng.permutation(int(np.prod(shape))).reshape(shape)
             x = x % 2 == 0 if dtype is np.bool_ else (x - 3).astype(dtype)
-            return Example(x, window=window, strides=strides or ones, padding=padding
-                           or ((0, 0),) * len(shape),
-                           base_dilation=base_dilation or ones, window_dilation=window_dilation or ones,
-                           **more)
+            return Example(x, window=window, strides=strides or ones,
+                           padding=padding or ((0, 0),) * len(shape), base_dilation=base_dilation or ones,
+                           window_dilation=window_dilation or ones, **more)
 
         yield example((7,), (3,), linear=linear)
         yield example((4, 6), (2, 3), (2, 1), linear=linear)
@@ -212,8 +212,7 @@ class ReduceWindowSum(ReduceWindow):
         # form a window again.
         pads = []
         for n, m, w, s, (low, _), base, d in zip(x.type.shape, type_of(cts[0]).shape, window, strides,
-                                                 padding,
-                                                 base_dilation, window_dilation):
+                                                 padding, base_dilation, window_dilation):
             span = dilated(w, d)
             before = span - 1 - low
             pads.append((before, dilated(n, base) + span - 1 - dilated(m, s) - before))
@@ -226,18 +225,15 @@ class ReduceWindowExtreme(ReduceWindow):
 
     overlapping = True
 
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, window: Ints, strides: Ints,
-            padding: Pads,  # type: ignore[override]
-            base_dilation: Ints, window_dilation: Ints) -> tuple[Outputs, Outputs]:
-        params = dict(window=window, strides=strides, padding=padding, base_dilation=base_dilation,
-                      window_dilation=window_dilation)
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Outputs, Outputs]:
+        window, strides, padding = params["window"], params["strides"], params["padding"]
         (x,), (x_dot,) = primals, tangents
         t = type_of(x)
         shape = window_shape(t.shape, **params)
         if 0 in (t.size, *shape):
             return [self(x, **params)], [Zero(t.with_shape(shape).tangent())]
         before = elementwise.ge if self.name.endswith("max") else elementwise.le
-        config = tuple([(low, high, base - 1) for (low, high), base in zip(padding, base_dilation)])
+        config = tuple([(low, high, base - 1) for (low, high), base in zip(padding, params["base_dilation"])])
         if any([entry != (0, 0, 0) for entry in config]):
             x = move.pad(x, elementwise.number(x, self.identity(t.dtype)), config=config)
             x_dot = move.pad(x_dot, elementwise.number(x_dot, 0), config=config)
@@ -252,7 +248,7 @@ class ReduceWindowExtreme(ReduceWindow):
         # Axis by axis, the last first; along each, windows of double length from two windows, so that no
         # position has to be found and nothing be scattered.
         for axis in reversed(range(t.ndim)):
-            count, step, stride = shape[axis], window_dilation[axis], strides[axis]
+            count, step, stride = shape[axis], params["window_dilation"][axis], strides[axis]
             *_, (half, place) = window_pieces(window[axis], True)
             width = 1
             while width < half:
@@ -276,8 +272,7 @@ def _pick(x: Any, axis: int, start: int, count: int, stride: int) -> Any:
 
 
 reduce_window_sum = ReduceWindowSum("reduce_window_sum", np.add, lambda dtype: 0, lambda b, x, y: b.add(x, y),
-                                    NUMBER,
-                                    "The sum of each window.")
+                                    NUMBER, "The sum of each window.")
 reduce_window_max = ReduceWindowExtreme("reduce_window_max", np.maximum, lowest,
                                         lambda b, x, y: extreme(b, "GT", x, y), ANY,
                                         "The largest element of each window.")

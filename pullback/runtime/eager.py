@@ -20,8 +20,6 @@ from pullback.core.trace import Trace, Tracer, leaked, set_base
 from pullback.core.types import ArrayType, is_scalar, scalar_type
 from pullback.runtime.executable import executable
 
-
-
 # From this many elements of operands and results on, XLA's threads are worth a compiled call.
 _LARGE = 1 << 21
 

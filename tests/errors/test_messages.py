@@ -24,7 +24,8 @@ CASES = {
         lambda: pullback.vjp(jnp.sin, jnp.ones(2))[1](jnp.ones(3)), ValueError,
         ["pullback from vjp", "f32[3]", "f32[2] is required", "fix:"]),
     "cotangent of the wrong dtype": (
-        lambda: pullback.vjp(jnp.sin, jnp.ones(2))[1](jnp.ones(2, jnp.int32)), ValueError, ["i32[2]", "f32[2] is required"]),
+        lambda: pullback.vjp(jnp.sin, jnp.ones(2))[1](jnp.ones(2, jnp.int32)), ValueError,
+        ["i32[2]", "f32[2] is required"]),
     "cotangent of the wrong structure": (
         lambda: pullback.vjp(lambda x: {"a": x}, 1.0)[1]({"b": 1.0}), ValueError, ["structure", "'a'", "'b'"]),
     "tangent of the wrong shape": (

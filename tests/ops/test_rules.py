@@ -304,8 +304,11 @@ def test_second_order(name, i):
         dots = [direction(rng, type_of(p)) for p in primals]
         _, second = jvp(pulled, primals, dots)
         eps = 1e-6
-        plus = pulled(*[ConcreteArray(type_of(p), p.numpy() + eps * d.numpy()) for p, d in zip(primals, dots, strict=True)])
-        minus = pulled(*[ConcreteArray(type_of(p), p.numpy() - eps * d.numpy()) for p, d in zip(primals, dots, strict=True)])
+
+        def moved(sign):
+            return [ConcreteArray(type_of(p), p.numpy() + sign * eps * d.numpy())
+                    for p, d in zip(primals, dots, strict=True)]
+        plus, minus = pulled(*moved(+1)), pulled(*moved(-1))
         for dot, p, m in zip(second, plus, minus, strict=True):
             numeric = (numbers(p) - numbers(m)) / (2 * eps)
             given = np.zeros_like(numeric) if isinstance(dot, Zero) else numbers(dot)

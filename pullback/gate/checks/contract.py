@@ -1,0 +1,137 @@
+"""contract: structure, shapes, dtypes and ranges of parameters, batch, outputs, gradients and updated parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pullback.gate.checks.base import Check
+from pullback.gate.report import Recorder
+from pullback.gate.session import Session
+from pullback.gate.signature import batch_to_arguments
+from pullback.gate.sites import of_function
+from pullback.gate.values import is_float, number
+
+__all__ = ["CHECK"]
+
+
+def _run(session: Session, record: Recorder) -> None:
+    engine, model = session.engine, session.model
+    _declared(session, record)
+    _standard_values(session, record)
+    value, gradients = session.evaluate()
+    record.measure("standard batch", objective=float(number(value).real))
+    if getattr(value, "shape", ()) != () or not is_float(value):
+        record.fail("the loss is no float", measured=str(engine.type_of(value)), expected="one float",
+                    line=of_function(model.loss), fix="return jnp.mean(...) or another float scalar")
+    for i, gradient in enumerate(gradients):
+        leaf = session.params.leaves[session.trainable[i]]
+        _same_type(session, record, "the gradient", session.shown("gradients", session.path(i)), leaf, gradient)
+    if model.init is not None:
+        _init(session, record)
+    if model.update is not None:
+        _update(session, record)
+
+
+CHECK = Check("contract", "structure, shapes, dtypes and ranges are as declared and stay so", _run)
+
+
+def _declared(session: Session, record: Recorder) -> None:
+    model, engine = session.model, session.engine
+    contract = model.contract
+    if contract is None:
+        return
+    parts: dict[str, Any] = {"params": session.raw_params, "batch": model.batch}
+    if model.forward is not None:
+        key = session.key_if(model.forward, session.key)
+        parts["outputs"] = session.forward_of_trees(session.raw_params, model.batch, engine.from_numpy(key))
+    for problem in contract.problems(**parts):
+        record.fail("a leaf breaks the declared contract", measured=problem.measured, expected=problem.expected,
+                    leaf=problem.leaf, line=of_function(model.forward) if problem.leaf.startswith("outputs") else None,
+                    fix="mend the value, or the contract where it is out of date")
+    record.measure("declared contract", parts=sorted(parts))
+
+
+def _standard_values(session: Session, record: Recorder) -> None:
+    leaves, paths, _ = session.engine.flatten(session.raw_params)
+    for raw, leaf, path in zip(leaves, session.params.leaves, paths, strict=True):
+        place = session.shown("params", path)
+        if session.engine.type_of(raw).weak:
+            record.note("a parameter has a weak type: the first update makes it strong, and everything compiles again",
+                        measured=str(session.engine.type_of(raw)), leaf=place,
+                        fix="make it an array with a dtype: jnp.asarray(x, jnp.float32)")
+        if is_float(leaf) and not _finite(leaf):
+            record.fail("a parameter is not finite", measured="NaN or infinity", expected="finite numbers",
+                        leaf=place, fix="look at the initialisation")
+
+
+def _finite(leaf: Any) -> bool:
+    x = number(leaf)
+    return bool((abs(x) < float("inf")).all())
+
+
+def _same_type(session: Session, record: Recorder, what: str, place: str, before: Any, after: Any, line: Any = None
+               ) -> None:
+    old, new = session.engine.type_of(session.engine.from_numpy(before)), session.engine.type_of(
+        session.engine.from_numpy(after))
+    if (old.shape, old.dtype) != (new.shape, new.dtype) and not isinstance(before, (bool, int, float, complex)):
+        record.fail(f"{what} has another type than the parameter", measured=str(new), expected=str(old), leaf=place,
+                    line=line, fix="look for a broadcast or a promotion of dtypes where it is computed")
+
+
+def _same_tree(session: Session, record: Recorder, what: str, tree: Any, line: Any) -> None:
+    found = session.tree(tree)
+    if found.structure != session.params.structure:
+        missing = sorted(set(session.params.paths) - set(found.paths))
+        extra = sorted(set(found.paths) - set(session.params.paths))
+        record.fail(f"{what} has another structure than the parameters",
+                    measured=f"missing {missing}, extra {extra}" if missing or extra else str(found.structure)[:200],
+                    expected="the structure of the parameters", line=line, fix="return a tree of the same structure")
+        return
+    for path, before, after in zip(found.paths, session.params.leaves, found.leaves, strict=True):
+        _same_type(session, record, what, session.shown("params", path), before, after, line)
+
+
+def _init(session: Session, record: Recorder) -> None:
+    init = session.model.init
+    assert init is not None
+    _same_tree(session, record, "what init returns", init(session.engine.from_numpy(session.init_key)),
+               of_function(init))
+
+
+def updated(session: Session, params: Any, state: Any, key: Any) -> Any:
+    """What `update` returns for the standard batch."""
+    model = session.model
+    assert model.update is not None
+    leading = [params] if model.state is None else [params, state]
+    args = batch_to_arguments(model.update, model.batch, len(leading), beside=model.loss)
+    return model.update(*leading, *args, **session.keywords(model.update, session.engine.from_numpy(key)))
+
+
+def find_params(session: Session, result: Any) -> Any:
+    """The new parameters in the result of `update`, or None."""
+    if session.engine.flatten(result)[2] == session.params.structure:
+        return result
+    for item in result if isinstance(result, (list, tuple)) else ():
+        if session.engine.flatten(item)[2] == session.params.structure:
+            return item
+    return None
+
+
+def _update(session: Session, record: Recorder) -> None:
+    line = of_function(session.model.update)
+    result = updated(session, session.raw_params, session.model.state, session.key)
+    params = find_params(session, result)
+    if params is None:
+        record.fail("update returns nothing with the structure of the parameters",
+                    measured=str(session.engine.flatten(result)[1])[:200],
+                    expected=str(session.params.paths)[:200], line=line,
+                    fix="return the new parameters, or a tuple that contains them")
+        return
+    _same_tree(session, record, "what update returns", params, line)
+    leaves, paths, _ = session.engine.flatten(params)
+    before = session.engine.flatten(session.raw_params)[0]
+    for old, new, path in zip(before, leaves, paths, strict=True):
+        if session.engine.type_of(new).weak and not session.engine.type_of(old).weak:
+            record.fail("update makes a parameter weakly typed: the next step compiles again",
+                        measured=str(session.engine.type_of(new)), expected=str(session.engine.type_of(old)),
+                        leaf=session.shown("params", path), line=line, fix="give the new value a dtype")

@@ -1,0 +1,106 @@
+"""keys: every random key is consumed once, and results depend on the key and on nothing else that is random."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from pullback.gate.checks.base import Check
+from pullback.gate.report import Recorder
+from pullback.gate.session import Session
+from pullback.gate.signature import key_name
+from pullback.gate.sites import of_function
+from pullback.gate.values import distance
+from pullback.gate.watch import Event
+
+__all__ = ["CHECK"]
+
+
+def _run(session: Session, record: Recorder) -> None:
+    model = session.model
+    runs: list[tuple[str, Callable[..., Any], Callable[[Any], Any], Any, Any]] = []
+    if model.init is not None:
+        runs.append(("init", model.init, model.init, session.init_key, session.other_init_key))
+    params, batch = session.params.leaves, session.batch.leaves
+    if model.loss is not None:
+        runs.append(("loss", model.loss, lambda key: session.loss(
+            *session.engine.from_numpy([params, batch]), key), session.key, session.other_key))
+    if model.forward is not None:
+        runs.append(("forward", model.forward, lambda key: session.forward(
+            *session.engine.from_numpy([params, batch]), key), session.key, session.other_key))
+    looked = [_check(session, record, *run) for run in runs]
+    if not any(looked):
+        record.skip("no function takes a random key or draws random numbers")
+
+
+CHECK = Check("keys", "every key is used once; the same key gives the same result, another key another", _run)
+
+
+def _leaves(session: Session, result: Any) -> list[Any]:
+    return [session.engine.to_numpy(leaf) for leaf in session.engine.flatten(result)[0]]
+
+
+def _check(session: Session, record: Recorder, name: str, function: Callable[..., Any], call: Callable[[Any], Any],
+           key: Any, other: Any) -> bool:
+    """Checks one function; whether it has anything to do with random numbers."""
+    engine, line = session.engine, of_function(function)
+    takes_key = name == "init" or key_name(function) is not None
+    if not takes_key:  # a trace is cheap, and shows whether anything is drawn at all
+        with session.watch.recording() as events:
+            engine.forget()
+            engine.types(call, None)
+        if not events:
+            return False
+    with session.watch.recording() as events, engine.eager():
+        first = _leaves(session, call(engine.from_numpy(key)))
+        engine.settle()
+    drawn = [event for event in events if event.kind == "random"]
+    for event in events:
+        if event.kind == "made":
+            record.note(f"{name} makes a key of its own: every call draws the same numbers", measured=event.name,
+                        line=event.site, fix="take the key as an argument, unless the numbers are meant to be fixed")
+    _consumed_once(record, name, drawn)
+    record.measure("random calls", function=name, count=len(drawn))
+    if not takes_key and not drawn:
+        return False
+    with engine.eager():
+        again = _leaves(session, call(engine.from_numpy(key)))
+        another = _leaves(session, call(engine.from_numpy(other))) if takes_key else None
+    if not _equal(first, again):
+        record.fail(f"{name} gives another result for the same key", measured="two results of one call differ",
+                    expected="equal results", line=line,
+                    fix="look for numpy.random, Python's random, or state that a call changes")
+    elif another is not None and _equal(first, another):
+        record.fail(f"{name} gives the same result for another key", measured="equal results for two keys",
+                    expected="different results", line=line,
+                    fix="pass the key on to the random functions, or take the parameter away")
+    return True
+
+
+def _equal(one: list[Any], other: list[Any]) -> bool:
+    return len(one) == len(other) and all(distance(a, b).largest == 0 for a, b in zip(one, other, strict=True))
+
+
+def _consumed_once(record: Recorder, name: str, events: list[Event]) -> None:
+    uses: defaultdict[bytes, list[Event]] = defaultdict(list)
+    for event in events:
+        for words in event.words:
+            if event.name == "clone":
+                uses[words].clear()  # says that the key is used again on purpose
+            else:
+                uses[words].append(event)
+    reported = set()
+    for found in uses.values():
+        # fold_in with other data gives another key; anything beside it draws from the same stream.
+        kinds = {("fold_in", event.detail) if event.name == "fold_in" else i for i, event in enumerate(found)}
+        folds = sum(isinstance(kind, tuple) for kind in kinds)
+        if len(kinds) < 2 or folds == len(kinds):
+            continue
+        places = tuple(dict.fromkeys(f"{event.name} at {event.site}" for event in found))
+        if places in reported:
+            continue
+        reported.add(places)
+        record.fail(f"{name} uses one key {len(found)} times", measured="; ".join(places),
+                    expected="one use of every key", line=found[-1].site,
+                    fix="split the key first, and give each use a part of its own")
