@@ -19,6 +19,7 @@ from pullback.core.config import (
     numpy_rank_promotion,
     threefry_partitionable,
 )
+from pullback.runtime import eager
 
 __all__ = ["clear_caches", "config", "debug_infs", "debug_nans", "default_matmul_precision", "default_prng_impl",
            "disable_jit", "enable_x64", "log_compiles", "numpy_dtype_promotion", "numpy_rank_promotion",
@@ -81,3 +82,4 @@ config = Config()
 def clear_caches() -> None:
     """Forgets all staged and compiled programs."""
     jit.clear()
+    eager.clear()

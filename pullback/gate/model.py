@@ -13,7 +13,7 @@ from typing import Any
 from pullback.gate.contract import Contract
 from pullback.gate.errors import UsageError
 
-__all__ = ["GENERATED", "Model", "Refused", "Tolerance"]
+__all__ = ["BareFunction", "GENERATED", "Model", "Refused", "Tolerance"]
 
 # The bad inputs that the gate makes by itself, by the names that `Model(accepts=...)` takes.
 GENERATED = ("wrong rank", "wrong size", "wrong dtype", "missing entry", "extra entry", "empty batch", "NaN",
@@ -154,3 +154,7 @@ class Model:
         """Whether the parameter at a path ("encoder/w") is frozen on purpose."""
         return any(fnmatch.fnmatchcase(path, pattern) or fnmatch.fnmatchcase(path, f"{pattern}/*")
                    for pattern in self.frozen)
+
+
+class BareFunction(Model):
+    """A function whose float arguments are all differentiated: what there is without a Model."""

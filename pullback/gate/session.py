@@ -182,6 +182,11 @@ class Session:
             return Key(np.take(leaf.words, rows, axis), leaf.kind)
         return np.take(leaf, rows, axis)
 
+    def batch_tree(self, leaves: Sequence[Any] | None = None) -> Any:
+        """A batch in the user's structure, of engine values."""
+        given = self.batch.leaves if leaves is None else leaves
+        return self.engine.unflatten(self.batch.structure, self.engine.from_numpy(list(given)))
+
     def batch_spec(self, index: int) -> Spec | None:
         contract = self.model.contract
         return None if contract is None else contract.spec_of(self.shown("batch", self.batch.paths[index]))

@@ -152,7 +152,7 @@ def sort_complex(a: ArrayLike) -> Array:
     return retype(result, dtypes.to_complex(result.type.dtype))
 
 
-def top_k(operand: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
+def top_k(a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
           ) -> tuple[Array, Array]:
     """The k largest or smallest elements along an axis, and their positions.
 
@@ -169,7 +169,7 @@ def top_k(operand: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest
     Raises:
       ValueError: if k exceeds n. TypeError: for complex numbers.
     """
-    x, axis = _prepared(operand, axis, None, None)
+    x, axis = _prepared(a, axis, None, None)
     count = integer(k, "k")
     if mode == "largest":
         values, places = sorts.top_k(x, k=count, axis=axis)

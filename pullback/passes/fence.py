@@ -12,10 +12,8 @@ from pullback.core.program import Equation, Program, Var
 from pullback.ops.checkpoint import optimization_barrier
 from pullback.ops.elementwise import Elementwise
 
-# Elementwise operations in a row before a value that branches is fenced. Measured on gradients of transformers,
-# GRUs, convolutional stacks and MLPs (docs/performance.md): 8 to 16 gain the same, and 16 costs less where
-# there is nothing to gain.
-DEPTH = 16
+# Elementwise operations in a row before a value that branches is fenced.
+DEPTH = 8
 
 _CHEAP = {"broadcast_in_dim", "reshape", "select_n", "convert_element_type", "broadcast", "squeeze"}
 

@@ -92,6 +92,11 @@ def _array(t: ArrayType, result: Any) -> ConcreteArray:
 _single: dict[Any, Any] = {}
 
 
+def clear() -> None:
+    """Forgets the compiled programs of single operations."""
+    _single.clear()
+
+
 def single(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str, Any]) -> Program:
     """A program of one equation."""
     inputs = [Var(t) for t in types]

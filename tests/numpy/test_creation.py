@@ -1,5 +1,7 @@
 """What makes arrays in pullback.numpy against real jax: values, types, errors; and its dtypes."""
 
+import doctest
+import importlib
 import io
 import warnings
 
@@ -387,6 +389,13 @@ def test_files():
 
 def test_iterables():
     assert np.asarray(pnp.fromiter((i * i for i in range(5)), int, count=3)).tolist() == [0, 1, 4]
+
+
+@pytest.mark.parametrize("module", ["creation", "ranges", "elementwise", "floats", "logic"])
+def test_examples_in_docstrings(module):
+    loaded = importlib.import_module(f"pullback.numpy.{module}")
+    failed, attempted = doctest.testmod(loaded, extraglobs={"jnp": pnp, "jax": pullback})
+    assert attempted and not failed
 
 
 # -- dtypes and constants -----------------------------------------------------------------------------

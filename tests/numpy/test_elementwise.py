@@ -29,8 +29,8 @@ SMOOTH = ["sqrt", "cbrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p
           "deg2rad", "rad2deg", "reciprocal", "square", "negative", "positive"]
 CORNERED = ["abs", "fabs", "sign", "floor", "ceil", "trunc", "rint", "round", "nan_to_num"]
 UNARY = [*SMOOTH, *CORNERED, "logical_not", "invert", "bitwise_count", "isnan", "isinf", "isfinite",
-         "isposinf", "isneginf", "isreal", "iscomplex", "real", "imag", "conj", "angle", "signbit", "spacing", "frexp",
-         "modf"]
+         "isposinf", "isneginf", "isreal", "iscomplex", "real", "imag", "conj", "angle", "signbit", "spacing",
+         "frexp", "modf"]
 ALIASES = {"absolute": "abs", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh",
            "atan": "arctan", "atan2": "arctan2", "atanh": "arctanh", "around": "round",
            "bitwise_invert": "invert",

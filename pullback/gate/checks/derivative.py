@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,23 +29,18 @@ _WIDE = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "com
 
 
 def _run(session: Session, record: Recorder) -> None:
-    with ExitStack() as held:
-        held.enter_context(widened())
-        held.enter_context(session.watch.changed(stops=ALL))
-        try:
-            wide = held.enter_context(session.engine.wide())  # noqa: F841
-            curve = _Curve(session, wide=True)
-            curve.start()
-        except FloatingPointError:
-            raise
-        except Exception as error:  # the model insists on its own precision
-            record.note("the model does not run in 64 bit, so the derivative is checked in its own precision",
-                        measured=f"{type(error).__name__}: {error}".splitlines()[0][:160], line=session.site(error))
-            curve = None
-        if curve is not None:
-            _check(session, record, curve)
-            return
     with widened(), session.watch.changed(stops=ALL):
+        with session.engine.wide():
+            curve = _Curve(session, wide=True)
+            try:
+                curve.start()
+            except Exception as error:  # the model insists on its own precision
+                record.note("the model does not run in 64 bit, so the derivative is checked in its own precision",
+                            measured=f"{type(error).__name__}: {error}".splitlines()[0][:160],
+                            line=session.site(error))
+            else:
+                _check(session, record, curve)
+                return
         curve = _Curve(session, wide=False)
         curve.start()
         _check(session, record, curve)
@@ -308,8 +302,7 @@ def _is_guilty(session: Session, curve: _Curve, wrong: list[tuple[int, np.ndarra
             without.start()
         except Exception:  # the function itself cannot be differentiated: that is why it has a rule
             return False
-        check: Callable[[int, np.ndarray], bool] = lambda i, v: _agrees(session, without, i, v)  # noqa: E731
-        return all(check(i, v) for i, v in wrong)
+        return all(_agrees(session, without, i, v) for i, v in wrong)
 
 
 def _agrees(session: Session, curve: _Curve, i: int, v: np.ndarray) -> bool:

@@ -1,0 +1,209 @@
+"""transforms: eager, compiled and mapped runs agree leaf by leaf, and an object's result is its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pullback.gate.checks.base import Check
+from pullback.gate.report import Recorder
+from pullback.gate.session import Session
+from pullback.gate.sites import of_function
+from pullback.gate.values import Distance, Key, distance, dtype_name, is_float, number
+
+__all__ = ["CHECK"]
+
+_OBJECTS = 4  # objects that are run one by one
+
+
+def _run(session: Session, record: Recorder) -> None:
+    _compiled(session, record)
+    _mapped(session, record)
+    if session.model.coupled:
+        record.note("objects depend on their neighbours on purpose", measured=session.model.coupled)
+    elif session.count > 1:
+        if session.model.forward is not None:
+            _independent(session, record)
+        else:
+            _separable(session, record)
+
+
+CHECK = Check("transforms", "eager, jit, vmap and the gradient under jit agree; objects do not mix", _run)
+
+
+def _agree(session: Session, record: Recorder, what: str, paths: Sequence[str], one: Sequence[Any],
+           other: Sequence[Any], fix: str) -> bool:
+    """Compares lists of leaves; the scale of a leaf is at least a hundredth of that of all."""
+    overall = max((distance(a, a).scale for a in one), default=0.0)
+    fine = True
+    for path, a, b in zip(paths, one, other, strict=True):
+        tolerance = session.model.tolerance(path, dtype_name(a))
+        gap = distance(a, b, 0.01 * overall)
+        bound = tolerance.absolute + tolerance.relative * gap.scale
+        record.measure(what, leaf=path, difference=gap.largest, tolerance=bound)
+        if gap.largest > bound:
+            fine = False
+            record.fail(f"{what} disagree", leaf=path, measured=_shown(a, b, gap), line=of_function(session.function()),
+                        expected=f"equal to {bound:.2g} ({tolerance.reason or 'the default of ' + dtype_name(a)})",
+                        fix=fix)
+    return fine
+
+
+def _shown(a: Any, b: Any, gap: Distance) -> str:
+    if np.shape(number(a)) != np.shape(number(b)):
+        return f"shapes {list(np.shape(number(a)))} and {list(np.shape(number(b)))}"
+    return f"{number(a)[gap.index]:.8g} and {number(b)[gap.index]:.8g}" + (f" at {list(gap.index)}" if gap.index else "")
+
+
+def _compiled(session: Session, record: Recorder) -> None:
+    engine = session.engine
+    trainable, fixed = session.split(session.params.leaves)
+    batch, key = session.batch.leaves, session.objective_key
+    paths = [session.objective_name, *(session.shown("gradients", session.path(i)) for i in range(len(trainable)))]
+    with engine.eager():
+        value, gradients = engine.call(engine.value_and_grad(session.objective), trainable, fixed, batch, key)
+    compiled_value, compiled = session.evaluate()
+    fix = ("look for Python control flow, NumPy calls and print-time values that a trace freezes; if it is rounding, "
+           "declare a Tolerance with the reason")
+    _agree(session, record, "eager and compiled gradients", paths, [value, *gradients], [compiled_value, *compiled], fix)
+    if session.model.forward is not None and session.model.loss is not None:
+        key = session.key_if(session.model.forward, session.key)
+        with engine.eager():
+            outputs = engine.call(session.forward, session.params.leaves, batch, key)
+        paths = [session.shown("outputs", path) for path in session.output_paths]
+        compiled = engine.call(session.outputs, session.params.leaves, batch, key)
+        _agree(session, record, "eager and compiled outputs", paths, outputs, compiled, fix)
+
+
+def _result(session: Session) -> Any:
+    """What is mapped: the outputs if there is a forward, else the loss, as a function of leaves giving a list."""
+    if session.model.forward is not None:
+        return session.forward
+    return lambda params, batch, key: [session.loss(params, batch, key)]
+
+
+def _paths(session: Session) -> list[str]:
+    if session.model.forward is None:
+        return ["loss"]
+    return [session.shown("outputs", path) for path in session.output_paths]
+
+
+def _mapped(session: Session, record: Recorder) -> None:
+    """vmap over batches (single objects where the model has no key) gives what a loop over them gives."""
+    engine, function = session.engine, session.model.forward or session.model.loss
+    key = session.key_if(function, session.key)
+    params = session.params.leaves
+    if not session.batch.leaves:
+        if params and key is None:
+            _mapped_params(session, record)
+        return
+    batches = [session.batch.leaves]
+    single = session.count > 1 and key is None
+    if session.count > 1:
+        rows = range(min(session.count, _OBJECTS))
+        batches = [[session.take(leaf, [i] if single else np.roll(range(session.count), i)) for leaf in
+                    session.batch.leaves] for i in (rows if single else range(2))]
+    result = _result(session)
+    compiled = engine.jit(result)
+    try:
+        looped = [engine.call(compiled, params, batch, key) for batch in batches]
+    except Exception as error:
+        if not single:
+            raise
+        record.note("single objects: the model refuses a batch of one", line=session.site(error),
+                    measured=f"{type(error).__name__}: {error}".splitlines()[0][:160])
+        return
+    stacked = [_stack([batch[i] for batch in batches]) for i in range(len(session.batch.leaves))]
+    mapped = engine.call(engine.jit(engine.vmap(result, (None, 0, None))), params, stacked, key)
+    what = "vmap over single objects and a loop over them" if single else "vmap over batches and a loop over them"
+    _agree(session, record, what, _paths(session), [_stack(list(column)) for column in zip(*looped)], mapped,
+           "look for axes that are counted from the front, and for reshape(-1) or sums that take the mapped axis in")
+
+
+def _mapped_params(session: Session, record: Recorder) -> None:
+    """Without a batch: vmap over two sets of parameters."""
+    engine = session.engine
+    sets = [session.split(leaves) for leaves in (session.params.leaves, session.jittered())]
+    result = _result(session)
+
+    def of_trainable(trainable: Any) -> Any:
+        return result(session.merge(trainable, engine.from_numpy(sets[0][1])), [], None)
+
+    looped = [engine.call(engine.jit(of_trainable), trainable) for trainable, _ in sets]
+    stacked = [_stack([np.asarray(trainable[i]) for trainable, _ in sets]) for i in range(len(session.trainable))]
+    mapped = engine.call(engine.jit(engine.vmap(of_trainable, 0)), stacked)
+    _agree(session, record, "vmap over arguments and a loop over them", _paths(session),
+           [_stack(list(column)) for column in zip(*looped)], mapped,
+           "look for axes that are counted from the front, and for reshape(-1) or sums that take the mapped axis in")
+
+
+def _stack(leaves: list[Any]) -> Any:
+    if isinstance(leaves[0], Key):
+        return Key(np.stack([leaf.words for leaf in leaves]), leaves[0].kind)
+    return np.stack([np.asarray(leaf) for leaf in leaves])
+
+
+def _independent(session: Session, record: Recorder) -> None:
+    """The outputs of the first object stay when all others are replaced, and when it is alone."""
+    engine, key = session.engine, session.key_if(session.model.forward, session.key)
+    params, n = session.params.leaves, session.count
+    compiled = session.outputs
+    whole = engine.call(compiled, params, session.batch.leaves, key)
+    axis = session.model.batch_axis or 0
+    if not all(np.ndim(x) > axis and np.shape(x)[axis] == n for x in whole):
+        record.note("the outputs have no axis of objects, so whether objects mix is not looked at",
+                    measured=", ".join(str(list(np.shape(x))) for x in whole))
+        return
+    replaced = [0, *([n - 1, *range(1, n - 1)] if n > 2 else [0])]
+    swapped = engine.call(compiled, params, [session.take(leaf, replaced) for leaf in session.batch.leaves], key)
+
+    def first(leaves: Sequence[Any]) -> list[Any]:
+        return [session.take(leaf, [0]) for leaf in leaves]
+
+    fix = ("look for a mean, a softmax or a normalisation over axis 0, and for a reshape that mixes objects; if it is "
+           "meant, declare Model(coupled=reason)")
+    kept = _agree(session, record, "outputs of an object with other neighbours", _paths(session), first(whole),
+                  first(swapped), fix)
+    if kept and key is None:
+        try:
+            alone = engine.call(compiled, params, first(session.batch.leaves), key)
+        except Exception as error:
+            record.note("single objects: the model refuses a batch of one", line=session.site(error),
+                        measured=f"{type(error).__name__}: {error}".splitlines()[0][:160])
+            return
+        _agree(session, record, "outputs of an object alone and in its batch", _paths(session), first(whole), alone, fix)
+
+
+def _separable(session: Session, record: Recorder) -> None:
+    """Without outputs: the loss is a sum over objects, so that mixed second differences between two of them vanish.
+
+    Only float leaves that are no masks are exchanged: a change of a mask may change what the loss is divided by.
+    """
+    if session.count < 4:
+        return
+    places = [i for i, leaf in enumerate(session.batch.leaves)
+              if is_float(leaf) and not set(np.unique(number(leaf))) <= {0.0, 1.0}]
+    if not places:
+        record.note("the batch has no floats to exchange, so whether objects mix is not looked at: declare forward")
+        return
+
+    def loss(*exchanged: int) -> float:
+        rows = list(range(session.count))
+        for i in exchanged:
+            rows[i] = i + 2
+        batch = [session.take(leaf, rows) if i in places else leaf for i, leaf in enumerate(session.batch.leaves)]
+        return float(number(session.evaluate(batch=batch)[0]).real)
+
+    values = [loss(), loss(0), loss(1), loss(0, 1)]
+    mixed = values[0] - values[1] - values[2] + values[3]
+    tolerance = session.model.tolerance("loss", dtype_name(session.evaluate()[0]))
+    scale = max(map(abs, values))
+    bound = max(tolerance.relative, 1e-5) * scale + tolerance.absolute
+    record.measure("mixed difference of the loss between two objects", value=mixed, tolerance=bound)
+    if abs(mixed) > bound:
+        record.fail("objects mix: what one adds to the loss depends on another", measured=f"mixed difference {mixed:.6g}",
+                    expected=f"0 to {bound:.2g}", leaf="loss", line=of_function(session.function()),
+                    fix="look for a mean, a softmax or a normalisation over axis 0; if it is meant, declare "
+                        "Model(coupled=reason), or forward, whose outputs are then looked at instead")

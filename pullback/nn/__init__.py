@@ -1,0 +1,49 @@
+"""Functions that neural networks are made of: activations, normalization, attention, initializers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pullback.core import errors
+from pullback.nn import initializers
+from pullback.nn.activations import (
+    celu,
+    elu,
+    gelu,
+    glu,
+    hard_sigmoid,
+    hard_silu,
+    hard_swish,
+    hard_tanh,
+    identity,
+    leaky_relu,
+    log1mexp,
+    log_sigmoid,
+    mish,
+    relu,
+    relu6,
+    selu,
+    sigmoid,
+    silu,
+    soft_sign,
+    softplus,
+    sparse_plus,
+    sparse_sigmoid,
+    squareplus,
+    swish,
+    tanh,
+)
+from pullback.nn.attention import dot_product_attention
+from pullback.nn.normalization import log_softmax, logmeanexp, logsumexp, one_hot, softmax, standardize
+
+__all__ = [
+    "celu", "dot_product_attention", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh",
+    "identity", "initializers", "leaky_relu", "log1mexp", "log_sigmoid", "log_softmax", "logmeanexp", "logsumexp",
+    "mish", "one_hot", "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus", "sparse_plus",
+    "sparse_sigmoid", "squareplus", "standardize", "swish", "tanh",
+]
+
+
+def __getattr__(name: str) -> Any:
+    raise errors.make(errors.UnsupportedError, f"pullback.nn has no {name!r}", op="",
+                      fix="docs/jax_compat.md lists the supported names of jax")
