@@ -57,9 +57,8 @@ def __getattr__(name: str) -> Any:
         return found
     if name in _MODULES:
         return importlib.import_module(f"pullback.{name}")
-    from pullback.core.errors import UnsupportedError
-    raise UnsupportedError(
-        f"pullback has no {name!r}\n  fix: docs/jax_compat.md lists the supported names of jax")
+    from pullback.core import errors
+    raise errors.unsupported(f"pullback.{name}")
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,6 @@ refuses where the real jax is loaded already.
 
 from __future__ import annotations
 
-import dis
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -19,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 import pullback
-from pullback.core.errors import UnsupportedError
+from pullback.core import errors
 
 __all__ = ["SERVED_VERSION", "install"]
 
@@ -31,7 +30,6 @@ _MODULES = {
     "jax.experimental": "pullback.experimental",
 }
 _LIST = "docs/jax_compat.md lists what is supported"
-_IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
 
 def _unsupported(name: str) -> str:
@@ -47,16 +45,12 @@ class _Facade(ModuleType):
             raise AttributeError(name)
         try:
             return getattr(pullback, name)
-        except UnsupportedError:
+        except errors.UnsupportedError:
             pass
         full = f"jax.{name}"
         if _target(full) is not None:
             return importlib.import_module(full)
-        frame = sys._getframe(1)
-        # `from jax import x` swallows AttributeErrors; only an ImportError's text reaches the user there.
-        if frame.f_lasti >= 0 and frame.f_code.co_code[frame.f_lasti] == _IMPORT_FROM:
-            raise ImportError(_unsupported(full), name=full)
-        raise UnsupportedError(_unsupported(full))
+        raise errors.unsupported(full)
 
     def __dir__(self) -> list[str]:
         return dir(pullback)

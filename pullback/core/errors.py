@@ -9,6 +9,8 @@ A message says what was given and what was required, shows the user's line, and 
 
 from __future__ import annotations
 
+import dis
+import sys
 from typing import Any, TypeVar
 
 from pullback.core import source
@@ -58,6 +60,8 @@ class MissingRuleError(TypeError):
     """A primitive has no rule for the transformation that met it."""
 
 
+_IMPORT_FROM = dis.opmap["IMPORT_FROM"]
+
 E = TypeVar("E", bound=BaseException)
 
 
@@ -81,6 +85,19 @@ def make(cls: type[E], problem: str, *, fix: str = "", op: str | None = None,
     if fix:
         lines.append(f"  fix: {fix}")
     return cls("\n".join(lines))
+
+
+def unsupported(name: str) -> Exception:
+    """For a module's `__getattr__`: the error for a name of jax that pullback does not have.
+
+    `from module import name` swallows AttributeErrors and says less; there the error is an ImportError.
+    """
+    text = f"{name} is not supported by pullback"
+    fix = "docs/jax_compat.md lists the supported names of jax"
+    asking = sys._getframe(2)  # of the frame that asks for the name, behind __getattr__
+    if asking.f_lasti >= 0 and asking.f_code.co_code[asking.f_lasti] == _IMPORT_FROM:
+        return make(ImportError, text, op="", fix=fix)
+    return make(UnsupportedError, text, op="", fix=fix)
 
 
 def type_error(problem: str, *, fix: str = "", op: str | None = None, **more: Any) -> TypeError:

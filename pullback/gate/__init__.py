@@ -3,7 +3,8 @@
     from pullback import gate
     model = gate.Model(loss, params, batch)
 
-`python -m pullback verify file.py` runs the checks; docs/gate.md describes them. Importing this package loads no engine.
+`python -m pullback verify file.py` runs the checks; docs/gate.md describes them. Importing this package loads no
+engine.
 """
 
 from pullback.gate.contract import Contract

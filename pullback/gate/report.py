@@ -10,7 +10,7 @@ from typing import Any
 
 from pullback.gate.sites import Site
 
-__all__ = ["EXIT_CODES", "Finding", "Recorder", "Report", "Result", "SCHEMA"]
+__all__ = ["EXIT_CODES", "Finding", "Recorder", "Report", "Result", "SCHEMA", "shown"]
 
 SCHEMA = "pullback-gate-report-1"
 # As pytest's.
@@ -153,7 +153,8 @@ class Report:
     def _table(self) -> list[str]:
         rows = [("check", "result", "time", ""), *self.rows()]
         widths = [max(len(row[i]) for row in rows) for i in range(3)]
-        return [f"{row[0]:<{widths[0]}}  {row[1]:<{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}".rstrip() for row in rows]
+        return [f"{name:<{widths[0]}}  {status:<{widths[1]}}  {seconds:>{widths[2]}}  {remark}".rstrip()
+                for name, status, seconds, remark in rows]
 
     def _summary(self) -> str:
         counts = [(sum(result.status == status for result in self.results), word) for status, word in (
@@ -170,6 +171,12 @@ class Report:
     def json(self) -> str:
         """The report as JSON; numbers that JSON does not have are strings ("nan", "inf")."""
         return json.dumps(_plain(self.data()), indent=1, allow_nan=False)
+
+
+def shown(error: BaseException) -> str:
+    """An error in one line."""
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}: {text[0] if text else ''}"[:200]
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

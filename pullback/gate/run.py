@@ -28,7 +28,8 @@ def chosen(only: Sequence[str]) -> list[Check]:
     names = [check.name for check in CHECKS]
     for name in only:
         if name not in names:
-            raise UsageError(f"there is no check {name!r}; there are {', '.join(names)}", "choose among them with --only")
+            raise UsageError(f"there is no check {name!r}; there are {', '.join(names)}",
+                             "choose among them with --only")
     return [check for check in CHECKS if not only or check.name in only]
 
 
@@ -108,7 +109,7 @@ def verify_in(watch: Watch, engine: Engine, model: Model, checks: Sequence[Check
 
 
 def _started(model: Model, engine: Engine, watch: Watch, seed: int, result: Result) -> Session | None:
-    """The session, once the model has run on its standard batch; None, with the failure in the result, if it does not."""
+    """The session, once the model has run on its standard batch; None, with the failure in the result, if not."""
     try:
         session = Session(model, engine, watch, seed)
         session.evaluate()

@@ -1,4 +1,4 @@
-"""How a batch becomes the arguments of a function: `loss(params, batch)`, `loss(params, x, y)`, with or without a key."""
+"""How a batch becomes the arguments of a function: `loss(params, batch)` or `loss(params, x, y)`, maybe with a key."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def key_name(function: Callable[..., Any] | None) -> str | None:
 
 
 def _names(function: Callable[..., Any], leading: int) -> tuple[list[str], int, bool]:
-    """Names of the positional parameters after the leading ones, how many lack a default, and whether there is *args."""
+    """Names of the positional parameters after the leading ones, how many have no default, and if there is *args."""
     parameters = _parameters(function)
     if parameters is None:
         return [], 0, True

@@ -86,7 +86,8 @@ class _Taken:
         if depth > _DEPTH:
             return type(value).__name__
         if isinstance(value, Mapping):
-            return "{" + ",".join(f"{key!r:.80}:{self.text(x, depth + 1, name)}" for key, x in list(value.items())) + "}"
+            rows = [f"{str(key):.80}:{self.text(x, depth + 1, name)}" for key, x in list(value.items())]
+            return "{" + ",".join(rows) + "}"
         if isinstance(value, (list, tuple)):
             return "[" + ",".join(self.text(x, depth + 1, name) for x in value) + "]"
         if isinstance(value, (set, frozenset)):

@@ -26,8 +26,9 @@ __all__ = ["ALL", "Event", "Watch"]
 
 ALL: frozenset[Site] = frozenset()  # in `changed`: every site
 
-_FLAT = ("argmax", "argmin", "argsort", "round", "rint", "around", "floor", "ceil", "trunc", "fix", "sign", "searchsorted",
-         "digitize", "floor_divide", "heaviside", "nonzero", "argpartition", "argwhere", "bincount", "isnan")
+_FLAT = ("argmax", "argmin", "argsort", "round", "rint", "around", "floor", "ceil", "trunc", "fix", "sign",
+         "searchsorted", "digitize", "floor_divide", "heaviside", "nonzero", "argpartition", "argwhere", "bincount",
+         "isnan")
 _FLAT_LAX = ("argmax", "argmin", "round", "floor", "ceil", "sign", "top_k")
 _FACTORIES = ("normal", "uniform", "truncated_normal", "variance_scaling", "glorot_uniform", "glorot_normal",
               "lecun_uniform", "lecun_normal", "he_uniform", "he_normal", "kaiming_uniform", "kaiming_normal",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from pullback.core.errors import UnsupportedError
+from pullback.core import errors
 
 _MODULES = ("elementwise", "analytic", "move", "index", "reduce", "sort", "contract", "conv", "parallel",
             "control_flow")
@@ -25,4 +25,4 @@ __all__ = _collect()
 
 
 def __getattr__(name: str) -> Any:
-    raise UnsupportedError(f"pullback.lax has no {name!r}\n  fix: docs/jax_compat.md lists the supported names of jax")
+    raise errors.unsupported(f"pullback.lax.{name}")

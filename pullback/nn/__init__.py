@@ -45,5 +45,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    raise errors.make(errors.UnsupportedError, f"pullback.nn has no {name!r}", op="",
-                      fix="docs/jax_compat.md lists the supported names of jax")
+    raise errors.unsupported(f"pullback.nn.{name}")

@@ -147,7 +147,7 @@ def _four(x: Any, name: str, sizes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of `x` with axes of size 1 in front, so that there are four."""
     shape = (1,) * (4 - x.type.ndim) + x.type.shape
     if len(shape) != 4 or any([n not in (1, full) for n, full in zip(shape, sizes)]):
-        raise errors.value_error(f"{name} is {x.type}; sizes {sizes} or 1 of the axes (batch, head, query, key) are required",
+        raise errors.value_error(f"{name} is {x.type}; sizes {sizes} or 1 of (batch, head, query, key) are required",
                                  fix="put the axes into that order, or give them size 1")
     return shape
 
@@ -187,8 +187,8 @@ def _check_operands(q: Any, k: Any, v: Any) -> None:
                                  "are also those of query",
                                  fix="the axes are (batch, position, head, feature)")
     if not k.type.shape[2] or q.type.shape[2] % k.type.shape[2]:
-        raise errors.value_error(f"got {shown}; a number of query heads ({q.type.shape[2]}) that is a multiple of that of "
-                                 f"key heads ({k.type.shape[2]}) is required", fix="heads are the last axis but one")
+        raise errors.value_error(f"got {shown}; query heads ({q.type.shape[2]}) that are a multiple of the key heads "
+                                 f"({k.type.shape[2]}) are required", fix="heads are the last axis but one")
 
 
 def _lengths(x: ArrayLike | None, name: str, b: int) -> Any:

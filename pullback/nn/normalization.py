@@ -281,17 +281,13 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any | None = None, axis: Any = -
         if size != count:
             raise errors.value_error(f"num_classes is {count}, the size of the mapped axis {axis!r}, {size}, is required",
                                      fix="pass num_classes=lax.axis_size(name)")
-        return retype(ops.eq(v, _fit(retype(lax.axis_index(axis), v.type.dtype), v)),
-                      target)  # type: ignore[no-any-return]
+        own = promotion.broadcast_to(retype(array(lax.axis_index(axis)), v.type.dtype), v.type.shape)
+        return retype(ops.eq(v, own), target)  # type: ignore[no-any-return]
     place = one_axis(axis, v.type.ndim + 1)
     shape = (*v.type.shape[:place], count, *v.type.shape[place:])
     classes = move.broadcast_in_dim(move.iota(shape=(count,), dtype=v.type.dtype, axis=0), shape=shape, dims=(place,))
     given = move.broadcast_in_dim(v, shape=shape, dims=tuple([i for i in range(len(shape)) if i != place]))
     return placed(retype(ops.eq(given, classes), target), out_sharding)  # type: ignore[no-any-return]
-
-
-def _fit(scalar: Any, v: Any) -> Any:
-    return promotion.broadcast_to(scalar, v.type.shape)
 
 
 def _class_count(num_classes: Any) -> int:

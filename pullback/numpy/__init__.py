@@ -33,5 +33,4 @@ _methods.install(sys.modules[__name__])
 
 
 def __getattr__(name: str) -> Any:
-    raise errors.make(errors.UnsupportedError, f"pullback.numpy has no {name!r}", op="",
-                      fix="docs/jax_compat.md lists the supported names of jax")
+    raise errors.unsupported(f"pullback.numpy.{name}")

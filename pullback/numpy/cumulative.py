@@ -129,8 +129,8 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
       a: any[...]
       n: how often to take differences.
       axis: the axis.
-      prepend, append: values to set before and after the elements first: scalars, or arrays that agree with `a` on
-        other axes.
+      prepend, append: values to set before and after the elements first: scalars, or arrays that agree with
+        `a` on other axes.
 
     Raises:
       ValueError: for negative n, an axis out of range or an array without axes.
@@ -223,7 +223,8 @@ def gradient(f: ArrayLike, *varargs: ArrayLike, axis: int | Sequence[int] | None
 
     Args:
       f: any[...], with at least 2 elements along each axis.
-      varargs: the spacing: nothing (1), one scalar for all axes, or for each axis a scalar or the places real[n].
+      varargs: the spacing: nothing (1), one scalar for all axes, or for each axis a scalar or the places
+        real[n].
       axis: the axes; None: all.
       edge_order: 1, the order of the differences at the ends.
 
@@ -231,8 +232,8 @@ def gradient(f: ArrayLike, *varargs: ArrayLike, axis: int | Sequence[int] | None
       an array for one axis, else a list with an array per axis.
 
     Raises:
-      TypeError: for a wrong number of spacings. ValueError: for a spacing of another length, too few elements, or
-        another edge_order.
+      TypeError: for a wrong number of spacings. ValueError: for a spacing of another length, too few
+        elements, or another edge_order.
     """
     if edge_order not in (None, 1):
         raise errors.value_error(f"edge_order is {edge_order}, 1 is required", fix="leave it out")

@@ -63,8 +63,8 @@ def insert(arr: ArrayLike, obj: ArrayLike | slice, values: ArrayLike, axis: int 
     Args:
       arr: any[...]
       obj: positions in `arr`: an integer, integers[k], or a slice; they may be traced.
-      values: what to insert, brought to the dtype of `arr`; it broadcasts to `arr` with size k along `axis`. At a
-        single position any number of values along `axis` goes in.
+      values: what to insert, brought to the dtype of `arr`; it broadcasts to `arr` with size k along `axis`.
+        At a single position any number of values along `axis` goes in.
       axis: None: `arr` is flattened first.
 
     Raises:

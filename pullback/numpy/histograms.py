@@ -40,8 +40,8 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
       int[k], or of the dtype of the weights.
 
     Raises:
-      TypeError: if `x` holds no integers, or the weights are booleans. ValueError: if `x` has not one axis, or the
-        weights another size. ConcretizationTypeError: for a traced `x` and no length.
+      TypeError: if `x` holds no integers, or the weights are booleans. ValueError: if `x` has not one axis,
+        or the weights another size. ConcretizationTypeError: for a traced `x` and no length.
 
     Example:
       >>> jnp.bincount(jnp.array([0, 2, 2])).tolist()
@@ -71,7 +71,8 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
             raise errors.value_error(f"weights are {added.type}, x is {numbers.type}: one shape is required",
                                      fix="give a weight for each element")
         if dtypes.is_bool(added.type.dtype):
-            raise errors.type_error(f"weights are {added.type}, numbers are required", fix="convert them with astype(int)")
+            raise errors.type_error(f"weights are {added.type}, numbers are required",
+                                    fix="convert them with astype(int)")
         added = retype(added, added.type.dtype)
     if dtypes.kind(numbers.type.dtype) == "i":
         numbers = elementwise.max(numbers, like(numbers, 0))

@@ -74,14 +74,14 @@ def concatenate(arrays: Arrays, axis: int | None = 0, dtype: DTypeLike | None = 
     """Arrays one after the other along an axis they have.
 
     Args:
-      arrays: a sequence of arrays that agree in every size but that of `axis`; or an array, taken as its elements
-        along its first axis.
+      arrays: a sequence of arrays that agree in every size but that of `axis`; or an array, taken as its
+        elements along its first axis.
       axis: None: the arrays are flattened first.
       dtype: None: the dtype they promote to.
 
     Raises:
-      TypeError: if ranks or other sizes differ; the message names the operand. ValueError: for no arrays, arrays
-        without axes, or an axis out of range.
+      TypeError: if ranks or other sizes differ; the message names the operand. ValueError: for no arrays,
+        arrays without axes, or an axis out of range.
 
     Example:
       >>> jnp.concatenate([jnp.ones(2), jnp.zeros(1)]).tolist()
@@ -264,7 +264,8 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array
 
     Args:
       ary: any[...]
-      indices_or_sections: the number of equal pieces; or where the pieces but the first begin, in rising order.
+      indices_or_sections: the number of equal pieces; or where the pieces but the first begin, in rising
+        order.
       axis: the axis to cut.
 
     Raises:
@@ -310,7 +311,8 @@ def _split(ary: ArrayLike, indices_or_sections: Any, axis: int, equal: bool) -> 
 def _check_rank(ary: ArrayLike, least: int) -> Any:
     x = array(ary)
     if x.type.ndim < least:
-        raise errors.value_error(f"got {x.type}, an array with at least {move.count(least, 'axis', 'axes')} is required",
+        count = move.count(least, "axis", "axes")
+        raise errors.value_error(f"got {x.type}, an array with at least {count} is required",
                                  fix="use split along an axis it has")
     return x
 
@@ -383,8 +385,8 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *, total_r
       a: any[...]
       repeats: how often; an integer for all, or an integer[n] for the n elements along `axis`.
       axis: None: the elements of the flattened array.
-      total_repeat_length: the size of `axis` in the result: it is cut off there, or the last element fills it up.
-        Required where `repeats` is traced.
+      total_repeat_length: the size of `axis` in the result: it is cut off there, or the last element fills it
+        up. Required where `repeats` is traced.
 
     Raises:
       ConcretizationTypeError: if `repeats` is traced and total_repeat_length is not given.

@@ -35,18 +35,19 @@ def pad(array: ArrayLike, pad_width: Any, mode: str | Callable[..., Any] = "cons
     Args:
       array: any[...]
       pad_width: how many: a number, (before, after), or such a pair for every axis.
-      mode: what they are. 'constant': constant_values (0); 'edge': the outermost element; 'linear_ramp': from it
-        evenly to end_values (0); 'maximum', 'mean', 'median', 'minimum': of the stat_length (all) outermost elements;
-        'reflect': the elements mirrored at the outermost one; 'symmetric': with the outermost one; 'wrap': those from
-        the other side; 'empty': unspecified. A function gets (vector, pair, axis, kwargs) for every vector along an
-        axis, padded with zeros, and returns it filled.
+      mode: what they are. 'constant': constant_values (0); 'edge': the outermost element; 'linear_ramp': from
+        it evenly to end_values (0); 'maximum', 'mean', 'median', 'minimum': of the stat_length (all)
+        outermost elements; 'reflect': the elements mirrored at the outermost one; 'symmetric': with the
+        outermost one; 'wrap': those from the other side; 'empty': unspecified. A function gets (vector, pair,
+        axis, kwargs) for every vector along an axis, padded with zeros, and returns it filled.
       reflect_type: 'even', or 'odd': mirrored elements are taken from twice the outermost one.
 
     constant_values, end_values and stat_length are given like pad_width.
 
     Raises:
-      TypeError: if pad_width holds no integers. ValueError: for a negative width, an unknown mode or argument, a
-        mode that needs elements on an empty axis. ConcretizationTypeError: if pad_width is traced.
+      TypeError: if pad_width holds no integers. ValueError: for a negative width, an unknown mode or
+        argument, a mode that needs elements on an empty axis. ConcretizationTypeError: if pad_width is
+        traced.
 
     Example:
       >>> jnp.pad(jnp.arange(3), (2, 1), mode="reflect").tolist()
@@ -68,7 +69,8 @@ def _pad(given: ArrayLike, pad_width: Any, mode: str | Callable[..., Any], kwarg
 
 def _by_mode(x: Any, widths: list[tuple[int, int]], mode: str, kwargs: dict[str, Any]) -> Any:
     if mode not in _ARGUMENTS:
-        raise errors.value_error(f"mode is {mode!r}, a function or one of {', '.join(map(repr, _ARGUMENTS))} is required",
+        modes = ", ".join(map(repr, _ARGUMENTS))
+        raise errors.value_error(f"mode is {mode!r}, a function or one of {modes} is required",
                                  fix="check the spelling")
     for name in kwargs:
         if name not in _ARGUMENTS[mode]:
@@ -82,7 +84,8 @@ def _by_mode(x: Any, widths: list[tuple[int, int]], mode: str, kwargs: dict[str,
         return _statistic(x, widths, _STATISTICS[mode], kwargs.get("stat_length"))
     kind = kwargs.get("reflect_type", "even")
     if kind not in ("even", "odd"):
-        raise errors.value_error(f"reflect_type is {kind!r}, 'even' or 'odd' is required", fix="leave it out for 'even'")
+        raise errors.value_error(f"reflect_type is {kind!r}, 'even' or 'odd' is required",
+                                 fix="leave it out for 'even'")
     for axis, (before, after) in enumerate(widths):
         n = x.type.shape[axis]
         if not before and not after:
@@ -93,8 +96,20 @@ def _by_mode(x: Any, widths: list[tuple[int, int]], mode: str, kwargs: dict[str,
         if kind == "odd":
             x = _odd(_odd(x, axis, before, mode, n, True), axis, after, mode, n, False)
         else:
-            x = rearranged(x, np.pad(np.arange(n), (before, after), mode), axis)
+            x = rearranged(x, _mirrored(n, before, after, mode), axis)
     return x
+
+
+def _mirrored(n: int, before: int, after: int, mode: str) -> np.ndarray:
+    """The positions of the elements of an axis of `n` that stand in the padded one."""
+    place = np.arange(-before, n + after)
+    if mode == "edge" or n == 1:
+        return np.clip(place, 0, n - 1)
+    if mode == "wrap":
+        return place % n
+    period = 2 * n - 2 if mode == "reflect" else 2 * n
+    place %= period
+    return np.where(place < n, place, (period if mode == "reflect" else period - 1) - place)
 
 
 def _pairs(given: Any, ndim: int, name: str) -> Pairs:

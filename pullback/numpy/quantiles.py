@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pullback.core import dtypes, errors
-from pullback.core.array import Array
-from pullback.core.trace import Tracer, base, current, running, type_of
+from pullback.core.array import Array, from_numpy
+from pullback.core.trace import Tracer, type_of
 from pullback.lax.operand import retype
 from pullback.numpy import promotion
 from pullback.numpy.arguments import (
@@ -43,8 +43,8 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: Axes = None, out: None = None, ov
       a: real[...]
       q: real or real[k], from 0 to 1; values outside are taken for 0 and 1.
       axis: an axis or several; None: all.
-      method: between two elements: 'linear' between them, 'lower', 'higher', 'midpoint', 'nearest' (the lower one at half
-        way), or 'inverted_cdf', the first whose share of the distribution is at least q.
+      method: between two elements: 'linear' between them, 'lower', 'higher', 'midpoint', 'nearest' (the lower
+        one at half way), or 'inverted_cdf', the first whose share of the distribution is at least q.
       keepdims: keep the reduced axes, with size 1.
       weights: of the elements, with method 'inverted_cdf' only: of the shape of `a`, or real[n] along `axis`.
 
@@ -148,17 +148,20 @@ def _flat(x: Any, axes: tuple[int, ...]) -> Any:
 
 
 def _shares(q: ArrayLike, whole: int, dtype: Any) -> Any:
-    """The shares asked for, in a float dtype that is wide enough: a known scalar or array stays known."""
+    """The shares asked for, in a float dtype that is wide enough."""
     q = operand(q)
     t = type_of(q)
     if dtypes.is_complex(t.dtype) or dtypes.is_bool(t.dtype):
         raise errors.type_error(f"q is {t}, real numbers are required", fix="pass floats")
     if t.ndim > 1:
-        raise errors.value_error(f"q is {t}, a scalar or one axis is required", fix="pass q.ravel(), reshape the result")
-    held = np.promote_types(dtypes.float32, dtype if dtype in (dtypes.float32, dtypes.float64) else dtypes.float32)
-    with running(current() if isinstance(q, Tracer) else base()):
-        q = array(retype(q, held))
-        return elementwise.div(q, like(q, whole)) if whole != 1 else q
+        raise errors.value_error(f"q is {t}, a scalar or one axis is required",
+                                 fix="pass q.ravel(), reshape the result")
+    held = dtypes.float64 if dtype == dtypes.float64 else dtypes.float32
+    if not isinstance(q, Tracer):
+        numbers = np.asarray(known(q, "", ""), held)
+        return from_numpy(np.asarray(numbers / held.type(whole)) if whole != 1 else numbers)
+    q = retype(q, held)
+    return elementwise.div(q, like(q, whole)) if whole != 1 else q
 
 
 def _isnan(x: Any) -> Any:
@@ -204,6 +207,19 @@ def _places(shares: Any, count: Any, method: str) -> tuple[Any, Any, Any]:
     return retype(clip[0], dtypes.int32), retype(clip[1], dtypes.int32), way
 
 
+def _known_places(shares: np.ndarray, count: int, method: str) -> list[np.ndarray]:
+    """`_places` for known shares, in the same arithmetic."""
+    one = shares.dtype.type(1)
+    exact = np.ceil(shares * shares.dtype.type(count)) - one if method == "inverted_cdf" else \
+        shares * shares.dtype.type(count - 1)
+    low, high = np.floor(exact), np.ceil(exact)
+    way = exact - low
+    if method == "nearest":
+        low = high = np.where(way > 0.5, high, low)
+    places = [np.nan_to_num(np.clip(place, 0, count - 1)).astype(np.int32) for place in (low, high)]
+    return [*places, np.asarray(way)]
+
+
 def _unweighted(x: Any, shares: Any, method: str, skip: bool) -> Any:
     shape = x.type.shape
     outer, n, k = shape[:-1], shape[-1], shares.type.shape
@@ -222,12 +238,16 @@ def _unweighted(x: Any, shares: Any, method: str, skip: bool) -> Any:
 
         wrong = None  # where all elements are NaN, so is the first
     else:
-        with running(base() if fixed else current()):
+        if fixed:
+            low, high, way = map(from_numpy, _known_places(shares.numpy(), n, method))
+        else:
             low, high, way = _places(shares, n, method)
 
         def get(place: Any) -> Any:
             return _in_all_rows(sorted_x, place)
 
+        if method == "midpoint" and fixed and (low.numpy() == high.numpy()).all():
+            method = "lower"
         if full and k:
             way = move.broadcast_in_dim(way, shape=full, dims=tuple(range(len(k))))
         # NaNs are sorted last.
@@ -281,8 +301,8 @@ def _weights(x: Any, weights: Any, axis: Axes, axes: tuple[int, ...]) -> Any:
     if given != shape:
         fits = axis is not None and given == tuple([shape[i] for i in axes])
         if not fits:
-            raise errors.value_error(f"weights are {weights.type}, the array is {x.type}: one shape is required, or the "
-                                     "sizes along `axis`", fix="give a weight for each element")
+            raise errors.value_error(f"weights are {weights.type}, the array is {x.type}: one shape is required, or "
+                                     "the sizes along `axis`", fix="give a weight for each element")
         order = sorted(range(len(axes)), key=lambda i: axes[i])
         weights = move.transpose(weights, perm=tuple(order))
         weights = move.reshape(weights, shape=tuple([n if i in axes else 1 for i, n in enumerate(shape)]))

@@ -1,6 +1,7 @@
 """Reductions along axes: sums, products, extremes, means, variances, truth, positions of extremes.
 
-Sums of booleans and narrow integers are held in the default integer dtype, those of float16 and bfloat16 in float32.
+Sums of booleans and narrow integers are held in the default integer dtype, those of float16 and bfloat16 in
+float32.
 """
 
 from __future__ import annotations

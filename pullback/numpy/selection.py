@@ -164,12 +164,13 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, *, siz
       condition: any[m]; elements beyond it are left out, elements of it beyond the axis must be zero.
       a: any[...]
       axis: None: of the flattened array.
-      size: how many to return: the first ones, filled up where there are fewer. Required for traced conditions.
+      size: how many to return: the first ones, filled up where there are fewer. Required for traced
+        conditions.
       fill_value: a number to fill up with.
 
     Raises:
-      ConcretizationTypeError: for a traced condition and no size. ValueError: if the condition has not one axis, or
-        holds beyond the axis.
+      ConcretizationTypeError: for a traced condition and no size. ValueError: if the condition has not one
+        axis, or holds beyond the axis.
     """
     no_out(out)
     mask = array(condition)
@@ -206,11 +207,12 @@ def choose(a: ArrayLike, choices: Array | np.ndarray | Sequence[ArrayLike], out:
     Args:
       a: int[...], numbers of choices.
       choices: arrays that broadcast with `a`, or an array, taken as its elements along its first axis.
-      mode: what numbers out of range mean: 'raise' (known `a` only), 'clip' to the first or last choice, or 'wrap'.
+      mode: what numbers out of range mean: 'raise' (known `a` only), 'clip' to the first or last choice, or
+        'wrap'.
 
     Raises:
-      ValueError: for a number out of range with mode 'raise', an unknown mode, no choices. TypeError: if `a` holds no
-        integers. ConcretizationTypeError: for a traced `a` with mode 'raise'.
+      ValueError: for a number out of range with mode 'raise', an unknown mode, no choices. TypeError: if `a`
+        holds no integers. ConcretizationTypeError: for a traced `a` with mode 'raise'.
     """
     no_out(out)
     which = array(a)

@@ -1,6 +1,7 @@
 """Arrays as sets: unique elements, union, intersection, differences, membership.
 
-How many elements a result has depends on numbers. With size=, which traced arrays need, it is cut off or filled up.
+How many elements a result has depends on numbers. With size=, which traced arrays need, it is cut off or
+filled up.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ class UniqueInverse(NamedTuple):
 class _Groups(NamedTuple):
     """Equal rows, in the order of their values.
 
-    first: the position of the first row of each group. inverse: the group of each row. counts: rows per group.
-    exists: which groups there are, where first and counts are filled up; None: all.
+    first: the position of the first row of each group. inverse: the group of each row. counts: rows per
+    group. exists: which groups there are, where first and counts are filled up; None: all.
     """
 
     first: Any
@@ -173,12 +174,12 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
       sorted: of no effect: the result is sorted.
 
     Returns:
-      the elements, or a tuple of them and what else is asked for. Where filled up, positions are those of the least
-      element, counts are 0.
+      the elements, or a tuple of them and what else is asked for. Where filled up, positions are those of the
+      least element, counts are 0.
 
     Raises:
-      ConcretizationTypeError: for a traced array and no size. ValueError: if nothing but a missing fill_value could
-        fill up the result.
+      ConcretizationTypeError: for a traced array and no size. ValueError: if nothing but a missing fill_value
+        could fill up the result.
 
     Example:
       >>> jnp.unique(jnp.array([3, 1, 3])).tolist()
@@ -372,7 +373,8 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
       assume_unique: of no effect on the result.
       return_indices: also return the positions of the first of each in `ar1` and in `ar2`.
       size: how many to return: the first ones, filled up where there are fewer. Required for traced arrays.
-      fill_value: what to fill up with; None: the first of them. Positions are filled up with the sizes of the arrays.
+      fill_value: what to fill up with; None: the first of them. Positions are filled up with the sizes of the
+        arrays.
 
     Raises:
       ConcretizationTypeError: for traced arrays and no size.

@@ -80,7 +80,8 @@ def reshape(a: ArrayLike, shape: Any, order: str = "C", *, copy: bool | None = N
     Args:
       a: any[...]
       shape: an int or a sequence of ints; one of them may be -1, which is computed from the others.
-      order: 'C' takes elements with the last axis fastest, 'F' with the first; 'A' is 'C', the order of all arrays.
+      order: 'C' takes elements with the last axis fastest, 'F' with the first; 'A' is 'C', the order of all
+        arrays.
       copy: of no effect: arrays are immutable.
       out_sharding: a sharding of the result.
 
@@ -109,7 +110,8 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
 
     Args:
       a: any[...]
-      order: 'C' takes elements with the last axis fastest, 'F' with the first; 'A' and 'K' are 'C' for all arrays.
+      order: 'C' takes elements with the last axis fastest, 'F' with the first; 'A' and 'K' are 'C' for all
+        arrays.
 
     Returns:
       any[n]
@@ -344,8 +346,8 @@ def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
 def astype(x: ArrayLike, dtype: DTypeLike | None, /, *, copy: bool = False, device: Any = None) -> Array:
     """The elements in another dtype.
 
-    Floats become integers towards zero and end at the limits of the dtype; complex numbers lose their imaginary
-    part on the way to real ones; what is not zero is True.
+    Floats become integers towards zero and end at the limits of the dtype; complex numbers lose their
+    imaginary part on the way to real ones; what is not zero is True.
 
     Args:
       x: any[...]

@@ -31,7 +31,9 @@ from pullback.ops import integer as bits
 from pullback.ops import sort as sorts
 from pullback.ops.reduce import wide
 
-__all__ = ["argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex", "top_k"]
+__all__ = [
+    "argpartition", "argsort", "digitize", "lexsort", "partition", "searchsorted", "sort", "sort_complex", "top_k",
+]
 
 
 def index_dtype() -> Any:
@@ -216,8 +218,8 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
       v: any[...], the elements.
       side: 'left': before equal ones, 'right': after them.
       sorter: int[n], the positions that sort `a`.
-      method: how traced arrays are searched: 'scan' by halves in a loop, 'scan_unrolled' without one, 'sort' (for many
-        elements), 'compare_all' (for few).
+      method: how traced arrays are searched: 'scan' by halves in a loop, 'scan_unrolled' without one, 'sort'
+        (for many elements), 'compare_all' (for few).
 
     Returns:
       int[...], from 0 to n.

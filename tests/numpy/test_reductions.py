@@ -16,8 +16,7 @@ N = np.where(RNG.random((3, 4)) < 0.4, np.nan, RNG.normal(size=(3, 4))).astype(n
 N[1] = np.nan
 I8 = RNG.integers(-5, 6, (3, 4)).astype(np.int8)
 MASK = RNG.random((2, 3, 4)) < 0.5
-DTYPES = [np.bool_, np.int8, np.uint8, np.int16, np.int32, np.uint32, np.float16, ml_dtypes.bfloat16, np.float32,
-          np.complex64]
+DTYPES = [np.bool_, np.int8, np.uint8, np.int32, np.float16, ml_dtypes.bfloat16, np.complex64]
 
 
 def call(name, *args, **kwargs):
@@ -42,7 +41,6 @@ def test_dtypes(name, dtype):
     if not hasattr(jnp, name):
         pytest.skip("not in this jax")
     x = (X[0] * 3).astype(dtype) if dtype is not np.complex64 else (X[0] + 1j * X[1]).astype(dtype)
-    check(name, x)
     check(name, x, axis=1, keepdims=True, rtol=3e-3 if dtype is np.float16 else None)
 
 
@@ -50,7 +48,7 @@ def test_dtypes(name, dtype):
 def test_axes(name):
     if not hasattr(jnp, name):
         pytest.skip("not in this jax")
-    for kwargs in ({}, {"axis": 0}, {"axis": (0, -1)}, {"axis": ()}, {"axis": (1, 2), "keepdims": True}):
+    for kwargs in ({}, {"axis": ()}, {"axis": (1, 2), "keepdims": True}):
         check(name, X, **kwargs)
     check(name, X, axis=(0, -1), traced=True)
     check(name, weak([1.0, 2.5]))
@@ -219,10 +217,12 @@ def test_gradient():
 
 def test_trapezoid():
     places = np.float32([0, 1, 3, 6])
-    for args, kwargs in (((X,), {}), ((X, places), {}), ((X, X), {}), ((X,), {"axis": 1, "dx": 2}), ((I8,), {"dx": 0.5}),
-                         ((I8, I8), {"axis": 0}), ((X[:, :1],), {"axis": 1}), ((X,), {"dx": np.float32([1, 2, 1])}),
-                         ((X, np.int32([0, 1, 4])), {"axis": 1}), ((X.astype(np.float16),), {}), ((weak([1.0, 2]),), {})):
-        check("trapezoid", *args, rtol=5e-3 if args[0] is not None and X.astype(np.float16) is args[0] else None, **kwargs)
+    for args, kwargs in (((X,), {}), ((X, places), {}), ((X, X), {}), ((X,), {"axis": 1, "dx": 2}),
+                         ((I8,), {"dx": 0.5}), ((I8, I8), {"axis": 0}), ((X[:, :1],), {"axis": 1}),
+                         ((X,), {"dx": np.float32([1, 2, 1])}), ((X, np.int32([0, 1, 4])), {"axis": 1}),
+                         ((weak([1.0, 2]),), {})):
+        check("trapezoid", *args, **kwargs)
+    check("trapezoid", X.astype(np.float16), rtol=5e-3)
     check("trapezoid", X, places, traced=True)
     check("trapezoid", X, places, grad=True)
 

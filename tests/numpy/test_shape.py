@@ -40,7 +40,8 @@ def function(name):
     ("squeeze", (M[None, :, None],), {}), ("squeeze", (M[None, :, None], -2), {}), ("squeeze", (M[None], (0,)), {}),
     ("broadcast_to", (V, (2, 3)), {}), ("broadcast_to", (M[:, :1], (2, 2, 3)), {}), ("broadcast_to", (1.5, 3), {}),
     ("broadcast_to", (EMPTY, (2, 0, 3)), {}), ("broadcast_arrays", (M, V, 1.0), {}), ("broadcast_arrays", (), {}),
-    ("broadcast_shapes", ((2, 1), 3, (4, 1, 1)), {}), ("broadcast_shapes", (), {}), ("broadcast_shapes", ((0,), (1,)), {}),
+    ("broadcast_shapes", ((2, 1), 3, (4, 1, 1)), {}), ("broadcast_shapes", (), {}),
+    ("broadcast_shapes", ((0,), (1,)), {}),
     ("atleast_1d", (S,), {}), ("atleast_1d", (1, V), {}), ("atleast_2d", (V,), {}), ("atleast_2d", (W, 2.0), {}),
     ("atleast_3d", (V,), {}), ("atleast_3d", (S, M, T), {}), ("atleast_1d", (), {}),
     ("shape", (M,), {}), ("size", (T,), {}), ("size", (T, 1), {}), ("size", (T, (0, -1)), {}), ("ndim", (3,), {}),
@@ -71,7 +72,8 @@ def test_astype_warns_of_a_dtype_that_is_off():
 
 def test_same_array_where_nothing_changes():
     x = ours(M)
-    for i, y in enumerate((pnp.reshape(x, (2, 3)), pnp.transpose(x, (0, 1)), pnp.squeeze(x), pnp.broadcast_to(x, (2, 3)),
+    for i, y in enumerate((pnp.reshape(x, (2, 3)), pnp.transpose(x, (0, 1)), pnp.squeeze(x),
+                           pnp.broadcast_to(x, (2, 3)),
               pnp.astype(x, np.float32), pnp.tile(x, 1), pnp.concatenate([x]), pnp.roll(x, 0),
               pnp.repeat(x, 1, 0))):
         assert y is x, i
@@ -81,8 +83,10 @@ def test_same_array_where_nothing_changes():
     ("concatenate", ([M, M + 1],), {}), ("concatenate", ([M, T[:, :, 0], EMPTY],), {"axis": 0}),
     ("concatenate", ((M, M[:, :1]),), {"axis": -1}), ("concatenate", ([M, 1, V],), {"axis": None}),
     ("concatenate", (T,), {}), ("concatenate", (T, 1), {}), ("concatenate", (T, None), {}),
-    ("concatenate", ([W, W],), {}), ("concatenate", ([W, weak([1])],), {}), ("concatenate", ([V, V],), {"dtype": "int32"}),
-    ("concatenate", ([V > 1, np.int8([1])],), {}), ("concat", ([M, M],), {"axis": 1}), ("concat", ([M, M],), {"axis": None}),
+    ("concatenate", ([W, W],), {}), ("concatenate", ([W, weak([1])],), {}),
+    ("concatenate", ([V, V],), {"dtype": "int32"}),
+    ("concatenate", ([V > 1, np.int8([1])],), {}), ("concat", ([M, M],), {"axis": 1}),
+    ("concat", ([M, M],), {"axis": None}),
     ("stack", ([M, M + 1],), {}), ("stack", ([M, T[:, :, 0]],), {"axis": 1}), ("stack", ([1, 2.5],), {}),
     ("stack", (T,), {"axis": -1}), ("stack", (T,), {}), ("stack", ([V, V],), {"axis": -1, "dtype": "float16"}),
     ("vstack", ([V, M],), {}), ("vstack", ([1, 2],), {}), ("vstack", (M,), {}), ("vstack", (T,), {}),
@@ -96,7 +100,8 @@ def test_same_array_where_nothing_changes():
     ("split", (V, [-1]), {}), ("array_split", (T, 3), {"axis": 2}), ("array_split", (V, 5), {}),
     ("hsplit", (M, 3), {}), ("hsplit", (V, [1]), {}), ("vsplit", (M, 2), {}), ("dsplit", (T, 2), {}),
     ("unstack", (M,), {}), ("unstack", (T,), {"axis": -1}),
-    ("tile", (M, 2), {}), ("tile", (V, (2, 1, 2)), {}), ("tile", (M, ()), {}), ("tile", (1.5, 2), {}), ("tile", (V, 0), {}),
+    ("tile", (M, 2), {}), ("tile", (V, (2, 1, 2)), {}), ("tile", (M, ()), {}), ("tile", (1.5, 2), {}),
+    ("tile", (V, 0), {}),
     ("tile", (M, (2, 1)), {}), ("tile", (T, (1, 2, 1)), {}), ("tile", (W, (3, 1)), {}), ("tile", (M, (1, 1, 1)), {}),
     ("resize", (M, (2, 4)), {}), ("resize", (M, 2), {}), ("resize", (M, ()), {}), ("resize", (EMPTY, (2,)), {}),
     ("resize", (M, (3, 5)), {}), ("resize", (M, (0,)), {}),
@@ -160,7 +165,8 @@ def test_pad(mode):
 @pytest.mark.parametrize("mode, kwargs", [
     ("constant", {"constant_values": 9}), ("constant", {"constant_values": (8, 9)}),
     ("constant", {"constant_values": ((1, 2), (3, 4))}), ("constant", {"constant_values": np.float32([[1], [2]])}),
-    ("constant", {"constant_values": np.float32(7)}), ("maximum", {"stat_length": 2}), ("mean", {"stat_length": (1, 2)}),
+    ("constant", {"constant_values": np.float32(7)}), ("maximum", {"stat_length": 2}),
+    ("mean", {"stat_length": (1, 2)}),
     ("minimum", {"stat_length": ((1, 2), (2, 1))}), ("median", {"stat_length": 9}), ("linear_ramp", {"end_values": 5}),
     ("linear_ramp", {"end_values": ((5, -4), (1, 2))}), ("reflect", {"reflect_type": "odd"}),
     ("symmetric", {"reflect_type": "odd"}), ("reflect", {"reflect_type": "even"}),
@@ -236,7 +242,8 @@ def test_trim_zeros(args):
 @pytest.mark.parametrize("f", [
     lambda n, x: n("concatenate")([x, x], 1), lambda n, x: n("stack")([x, x], 1), lambda n, x: n("roll")(x, 1, 1),
     lambda n, x: n("tile")(x, (2, 1)), lambda n, x: n("flip")(x, 0), lambda n, x: n("moveaxis")(x, 0, 1),
-    lambda n, x: n("broadcast_to")(x, (4, 2, 3)), lambda n, x: n("split")(x, [1], 1)[1], lambda n, x: n("block")([[x], [x]]),
+    lambda n, x: n("broadcast_to")(x, (4, 2, 3)), lambda n, x: n("split")(x, [1], 1)[1],
+    lambda n, x: n("block")([[x], [x]]),
     lambda n, x: n("concatenate")(x), lambda n, x: n("resize")(x, (3, 3)),
 ])
 def test_gradients(f):

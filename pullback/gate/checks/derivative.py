@@ -16,7 +16,7 @@ import numpy as np
 
 from pullback.gate.checks.base import Check
 from pullback.gate.contract import widened
-from pullback.gate.report import Recorder
+from pullback.gate.report import Recorder, shown
 from pullback.gate.session import Session
 from pullback.gate.sites import Site, of_function
 from pullback.gate.values import EPSILON, as_like, dtype_name, number
@@ -36,8 +36,7 @@ def _run(session: Session, record: Recorder) -> None:
                 curve.start()
             except Exception as error:  # the model insists on its own precision
                 record.note("the model does not run in 64 bit, so the derivative is checked in its own precision",
-                            measured=f"{type(error).__name__}: {error}".splitlines()[0][:160],
-                            line=session.site(error))
+                            measured=shown(error), line=session.site(error))
             else:
                 _check(session, record, curve)
                 return
@@ -239,8 +238,9 @@ def _differences(session: Session, record: Recorder, curve: _Curve, i: int, v: n
                                  f"{found[1]:.6g}, {line.central(at):.6g}; derivative {pulled:.6g}", leaf=leaf)
             return True
     if _is_kink(line, at, pulled, bound(at) + 1e-3 * scale):
+        up, down = line.sided(at)
         record.note("kink: the loss has a corner or a jump at this very point", leaf=leaf,
-                    measured="slopes on the two sides {:.6g} and {:.6g}; derivative {:.6g}".format(*line.sided(at), pulled))
+                    measured=f"slopes on the two sides {up:.6g} and {down:.6g}; derivative {pulled:.6g}")
         return True
     record.fail("the derivative is not that of the function",
                 measured=f"c^T J v is {pulled:.8g} by vjp along a random direction",

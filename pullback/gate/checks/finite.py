@@ -1,4 +1,4 @@
-"""finite: loss, outputs and gradients are finite on the standard batch, one object, zeros, bounds, large and tiny values."""
+"""finite: loss, outputs and gradients are finite, on one object, zeros, bounds, large and tiny values too."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pullback.gate.checks.base import Check
-from pullback.gate.report import Recorder
+from pullback.gate.report import Recorder, shown
 from pullback.gate.session import Session
 from pullback.gate.sites import Site, of_function
 from pullback.gate.values import as_like, dtype_name, is_float, number
@@ -27,15 +27,15 @@ def _run(session: Session, record: Recorder) -> None:
         except Exception as error:
             if name == "standard batch":
                 raise
-            record.note(f"{name}: the model refuses it", measured=f"{type(error).__name__}: {error}".splitlines()[0][:160],
-                        line=session.site(error))
+            record.note(f"{name}: the model refuses it", line=session.site(error), measured=shown(error))
             continue
         parts = [(session.objective_name, value)]
         parts += [(session.shown("gradients", session.path(i)), g) for i, g in enumerate(gradients)]
         if session.model.loss is not None and session.model.forward is not None:
             key = session.key_if(session.model.forward, session.key)
             outputs = session.engine.call(session.outputs, params or session.params.leaves, batch, key)
-            parts += [(session.shown("outputs", path), x) for path, x in zip(session.output_paths, outputs, strict=True)]
+            places = [session.shown("outputs", path) for path in session.output_paths]
+            parts += zip(places, outputs, strict=True)
         counts = {place: _bad(x) for place, x in parts}
         record.measure(name, not_finite={place: bad for place, bad in counts.items() if any(bad)})
         _judge(session, record, name, counts, strict, params, batch)
@@ -104,9 +104,9 @@ def _judge(session: Session, record: Recorder, name: str, counts: dict[str, tupl
         return
     first = next(iter(bad))
     line = _origin(session, params or session.params.leaves, batch)
-    shown = "; ".join(f"{place}: {nans} NaN, {infinities} infinite" for place, (nans, infinities) in
+    listed = "; ".join(f"{place}: {nans} NaN, {infinities} infinite" for place, (nans, infinities) in
                       list(bad.items())[:4])
-    record.fail(f"{name}: not finite", measured=shown + (f"; and {len(bad) - 4} more" if len(bad) > 4 else ""),
+    record.fail(f"{name}: not finite", measured=listed + (f"; and {len(bad) - 4} more" if len(bad) > 4 else ""),
                 expected="finite numbers", leaf=first, line=line or of_function(session.function()),
                 fix="make the argument of the operation valid before it (clip, an epsilon inside sqrt or log, where on "
                     "its input); nan_to_num would only hide it")

@@ -12,7 +12,7 @@ from pullback.gate.model import BareFunction
 from pullback.gate.report import Recorder
 from pullback.gate.session import Session
 from pullback.gate.sites import Site, of_function
-from pullback.gate.values import as_like, number
+from pullback.gate.values import as_like, distance, number
 
 __all__ = ["CHECK"]
 
@@ -127,7 +127,7 @@ def _stopped(session: Session, record: Recorder, gradients: Sequence[Any]) -> No
             free = engine.jit(engine.value_and_grad(lambda *args: session.objective(*args)))
             without = engine.call(free, trainable, fixed, session.batch.leaves, session.objective_key)[1]
         changed = [session.path(i) or "params" for i, (a, b) in enumerate(zip(gradients, without, strict=True))
-                   if np.max(np.abs(number(a) - number(b)), initial=0.0) > 1e-5 * np.max(np.abs(number(b)), initial=0.0)]
+                   if distance(a, b).relative > 1e-5]
         record.measure("stop_gradient", line=str(site), changes=changed)
         record.note("a stop_gradient " + ("changes gradients" if changed else "changes no gradient"),
                     measured=", ".join(changed) or "no parameter is concerned", line=site)

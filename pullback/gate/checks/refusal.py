@@ -15,7 +15,7 @@ import numpy as np
 
 from pullback.gate.checks.base import Check
 from pullback.gate.model import Refused
-from pullback.gate.report import Recorder
+from pullback.gate.report import Recorder, shown
 from pullback.gate.session import Session
 from pullback.gate.signature import batch_to_arguments
 from pullback.gate.sites import of_function
@@ -101,7 +101,7 @@ def _declared(session: Session, record: Recorder, bad: Refused) -> None:
     answer = _ask(session, chosen(bad.batch, session.batch_tree()), chosen(bad.params, session.raw_params))
     names = bad.error if isinstance(bad.error, tuple) else (bad.error,)
     expected = " or ".join(error.__name__ for error in names) + (f" with {bad.match!r}" if bad.match else "")
-    record.measure("declared", what=bad.what, answer=_shown(answer))
+    record.measure("declared", input=bad.what, answer=_shown(answer))
     if answer.error is None or not isinstance(answer.error, names) or bad.match not in str(answer.error):
         line = session.site(answer.error) if answer.error else of_function(session.function())
         record.fail(f"{bad.what}: not refused as declared", measured=_shown(answer), expected=expected, line=line,
@@ -111,7 +111,7 @@ def _declared(session: Session, record: Recorder, bad: Refused) -> None:
 
 def _shown(answer: _Answer) -> str:
     if answer.error is not None:
-        return f"{type(answer.error).__name__}: {answer.error}".splitlines()[0][:160]
+        return shown(answer.error)
     x = np.asarray(answer.value)
     return f"the number {x.item():.6g}" if x.ndim == 0 else f"an array of shape {list(x.shape)}"
 
@@ -187,16 +187,16 @@ def _arrays(session: Session) -> Iterator[tuple[int, str, np.ndarray]]:
 
 def _shapes(session: Session) -> Iterator[_Bad]:
     for i, path, x in _arrays(session):
-        shown = f"{x.dtype}[{','.join(map(str, x.shape))}]"
-        yield _Bad("wrong rank", f"an axis of size 1 after the last of {shown}", path, _with(session, i, x[..., None]),
-                   same=True)
-        yield _Bad("wrong rank", f"an axis of size 1 before the first of {shown}", path, _with(session, i, x[None]),
+        written = f"{x.dtype}[{','.join(map(str, x.shape))}]"
+        yield _Bad("wrong rank", f"an axis of size 1 after the last of {written}", path,
+                   _with(session, i, x[..., None]), same=True)
+        yield _Bad("wrong rank", f"an axis of size 1 before the first of {written}", path, _with(session, i, x[None]),
                    same=True)
         if x.ndim and x.shape[-1] > 1:
             more = np.concatenate([x, x[..., :1]], axis=-1)
-            yield _Bad("wrong size", f"1 in place of {x.shape[-1]} in the last axis of {shown}", path,
+            yield _Bad("wrong size", f"1 in place of {x.shape[-1]} in the last axis of {written}", path,
                        _with(session, i, x[..., :1]), control=_with(session, i, more))
-            yield _Bad("wrong size", f"{x.shape[-1] + 1} in place of {x.shape[-1]} in the last axis of {shown}", path,
+            yield _Bad("wrong size", f"{x.shape[-1] + 1} in place of {x.shape[-1]} in the last axis of {written}", path,
                        _with(session, i, more))
         wrong = "int32" if is_float(x) else "float32"
         with np.errstate(invalid="ignore"):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pullback.gate.checks.base import Check
-from pullback.gate.report import Recorder
+from pullback.gate.report import Recorder, shown
 from pullback.gate.session import Session
 from pullback.gate.sites import of_function
 from pullback.gate.values import Distance, Key, distance, dtype_name, is_float, number
@@ -54,7 +54,8 @@ def _agree(session: Session, record: Recorder, what: str, paths: Sequence[str], 
 def _shown(a: Any, b: Any, gap: Distance) -> str:
     if np.shape(number(a)) != np.shape(number(b)):
         return f"shapes {list(np.shape(number(a)))} and {list(np.shape(number(b)))}"
-    return f"{number(a)[gap.index]:.8g} and {number(b)[gap.index]:.8g}" + (f" at {list(gap.index)}" if gap.index else "")
+    place = f" at {list(gap.index)}" if gap.index else ""
+    return f"{number(a)[gap.index]:.8g} and {number(b)[gap.index]:.8g}{place}"
 
 
 def _compiled(session: Session, record: Recorder) -> None:
@@ -67,7 +68,8 @@ def _compiled(session: Session, record: Recorder) -> None:
     compiled_value, compiled = session.evaluate()
     fix = ("look for Python control flow, NumPy calls and print-time values that a trace freezes; if it is rounding, "
            "declare a Tolerance with the reason")
-    _agree(session, record, "eager and compiled gradients", paths, [value, *gradients], [compiled_value, *compiled], fix)
+    _agree(session, record, "eager and compiled gradients", paths, [value, *gradients],
+           [compiled_value, *compiled], fix)
     if session.model.forward is not None and session.model.loss is not None:
         key = session.key_if(session.model.forward, session.key)
         with engine.eager():
@@ -113,7 +115,7 @@ def _mapped(session: Session, record: Recorder) -> None:
         if not single:
             raise
         record.note("single objects: the model refuses a batch of one", line=session.site(error),
-                    measured=f"{type(error).__name__}: {error}".splitlines()[0][:160])
+                    measured=shown(error))
         return
     stacked = [_stack([batch[i] for batch in batches]) for i in range(len(session.batch.leaves))]
     mapped = engine.call(engine.jit(engine.vmap(result, (None, 0, None))), params, stacked, key)
@@ -171,9 +173,10 @@ def _independent(session: Session, record: Recorder) -> None:
             alone = engine.call(compiled, params, first(session.batch.leaves), key)
         except Exception as error:
             record.note("single objects: the model refuses a batch of one", line=session.site(error),
-                        measured=f"{type(error).__name__}: {error}".splitlines()[0][:160])
+                        measured=shown(error))
             return
-        _agree(session, record, "outputs of an object alone and in its batch", _paths(session), first(whole), alone, fix)
+        _agree(session, record, "outputs of an object alone and in its batch", _paths(session), first(whole), alone,
+               fix)
 
 
 def _separable(session: Session, record: Recorder) -> None:
@@ -203,7 +206,8 @@ def _separable(session: Session, record: Recorder) -> None:
     bound = max(tolerance.relative, 1e-5) * scale + tolerance.absolute
     record.measure("mixed difference of the loss between two objects", value=mixed, tolerance=bound)
     if abs(mixed) > bound:
-        record.fail("objects mix: what one adds to the loss depends on another", measured=f"mixed difference {mixed:.6g}",
-                    expected=f"0 to {bound:.2g}", leaf="loss", line=of_function(session.function()),
+        record.fail("objects mix: what one adds to the loss depends on another", leaf="loss",
+                    measured=f"mixed difference {mixed:.6g}", expected=f"0 to {bound:.2g}",
+                    line=of_function(session.function()),
                     fix="look for a mean, a softmax or a normalisation over axis 0; if it is meant, declare "
                         "Model(coupled=reason), or forward, whose outputs are then looked at instead")
