@@ -13,14 +13,14 @@ from typing import Any
 from pullback.gate.contract import Contract
 from pullback.gate.errors import UsageError
 
-__all__ = ["BareFunction", "GENERATED", "Model", "Refused", "Tolerance"]
+__all__ = ["BareFunction", "DEFAULT", "GENERATED", "Model", "Refused", "Tolerance"]
 
 # The bad inputs that the gate makes by itself, by the names that `Model(accepts=...)` takes.
 GENERATED = ("wrong rank", "wrong size", "wrong dtype", "missing entry", "extra entry", "empty batch", "NaN",
              "out of range")
 
 # Normwise, for results of one function computed in two ways: eagerly and compiled, alone and in a batch.
-_DEFAULT = {"float64": 1e-9, "complex128": 1e-9, "float32": 1e-4, "complex64": 1e-4, "float16": 1e-2, "bfloat16": 6e-2}
+DEFAULT = {"float64": 1e-9, "complex128": 1e-9, "float32": 1e-4, "complex64": 1e-4, "float16": 1e-2, "bfloat16": 6e-2}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,16 +139,16 @@ class Model:
                 raise UsageError(f"Model: the tolerance of {place!r} is {tolerance!r:.60}", "pass a gate.Tolerance")
             if min(tolerance.relative, tolerance.absolute) < 0:
                 raise UsageError(f"Model: the tolerance of {place!r} is negative", "use bounds that are at least 0")
-            if not tolerance.reason and (tolerance.relative > _DEFAULT.get(place, 0.0) or tolerance.absolute > 0):
+            if not tolerance.reason and (tolerance.relative > DEFAULT.get(place, 0.0) or tolerance.absolute > 0):
                 raise UsageError(f"Model: the tolerance of {place!r} is wider than the default and has no reason",
                                  "say why: Tolerance(..., reason='sums of 1e6 terms')")
 
-    def tolerance(self, path: str, dtype: str) -> Tolerance:
-        """The tolerance of a leaf: by the pattern of its path, by its dtype, or the default."""
+    def tolerance(self, path: str, dtype: str) -> Tolerance | None:
+        """The declared tolerance of a leaf: by the pattern of its path, or by its dtype."""
         for place, tolerance in self.tolerances.items():
             if place != dtype and fnmatch.fnmatchcase(path, place):
                 return tolerance
-        return self.tolerances.get(dtype) or Tolerance(_DEFAULT.get(dtype, 0.0))
+        return self.tolerances.get(dtype)
 
     def is_frozen(self, path: str) -> bool:
         """Whether the parameter at a path ("encoder/w") is frozen on purpose."""

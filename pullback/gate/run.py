@@ -63,6 +63,7 @@ def verify(model: Model | Callable[..., Model], engine: str = "pullback", only: 
     checks = chosen(only)
     loaded = load(engine)
     with Watch(loaded) as watch:
+        watch.late = isinstance(model, Model)
         if not isinstance(model, Model):
             model = model(*[loaded.module("")][:_positional(model)])
         return verify_in(watch, loaded, model, checks, seed)

@@ -11,7 +11,7 @@ import numpy as np
 from pullback.gate.contract import Spec
 from pullback.gate.engine import Engine
 from pullback.gate.errors import UsageError
-from pullback.gate.model import Model
+from pullback.gate.model import DEFAULT, Model, Tolerance
 from pullback.gate.signature import batch_to_arguments, key_name
 from pullback.gate.sites import Site, of_error
 from pullback.gate.values import Key, dtype_name, is_float
@@ -59,6 +59,7 @@ class Session:
         self.trainable = self.params.floats
         if not self.trainable:
             raise UsageError("the parameters have no leaf of a float dtype", "pass the parameters as arrays of floats")
+        self._coarsest: str | None = None
         self.takes_key = key_name(model.loss or model.forward) is not None
         self.objective_name = "loss" if model.loss else "forward, weighted by a random cotangent"
         self.gradient = engine.jit(engine.value_and_grad(self.objective))
@@ -123,6 +124,21 @@ class Session:
         """What is differentiated: the loss, or a weighted sum of the outputs where there is no loss."""
         function = self.loss if self.model.loss else self.weighted_forward
         return function(self.merge(trainable, fixed), batch, key)
+
+    def tolerance(self, path: str, leaf: Any) -> Tolerance:
+        """What two ways of computing a leaf may differ by: as declared, or by the coarsest floats in the program."""
+        declared = self.model.tolerance(path, dtype_name(leaf))
+        if declared is not None:
+            return dataclasses.replace(declared, reason=declared.reason or "as declared")
+        if not is_float(leaf):
+            return Tolerance(reason="no float")
+        if self._coarsest is None:
+            text = self.engine.program(lambda *given: self.objective(*given), *self.split(self.params.leaves),
+                                       self.batch.leaves, self.objective_key).text
+            self._coarsest = next((dtype for dtype, mark in (("bfloat16", "bf16["), ("float16", ":f16["))
+                                   if mark in text), "")
+        coarsest = max(self._coarsest or dtype_name(leaf), dtype_name(leaf), key=lambda dtype: DEFAULT.get(dtype, 0.0))
+        return Tolerance(DEFAULT.get(coarsest, DEFAULT["float32"]), reason=f"the default of {coarsest}")
 
     def function(self) -> Callable[..., Any]:
         """The user's function behind the objective."""

@@ -56,9 +56,13 @@ def batch_to_arguments(function: Callable[..., Any], batch: Any, leading: int = 
     """
     names, required, star = _names(function, leading)
     if isinstance(batch, Mapping):
-        if names and not star and all(name in batch for name in names[:max(required, 1)]):
-            return [batch[name] for name in names if name in batch]
-        return [batch]
+        if star or not any(name in batch for name in names):
+            return [batch]
+        missing = [name for name in names[:required] if name not in batch]
+        if missing:
+            raise TypeError(f"{getattr(function, '__name__', 'the function')} needs the argument {missing[0]!r}, which "
+                            f"the batch does not have; it has {sorted(map(str, batch))}")
+        return [batch[name] for name in names if name in batch]
     if not _is_plain(batch):
         return [batch] if names or star else []
     if star:

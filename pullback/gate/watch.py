@@ -13,7 +13,7 @@ import functools
 import inspect
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -54,10 +54,12 @@ class Watch:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.active = False
+        self.late = False  # the model was made before, so that not all of its calls are watched
         self.stops: set[Site] = set()
         self.rules: dict[Site, str] = {}  # where a function with a rule is defined -> what it is
         self.traces: list[Site | None] = []
         self._events: list[Event] | None = None
+        self._jit_off = False
         self._stops_off: frozenset[Site] | None = None
         self._rules_off: frozenset[Site] | None = None
         self._depth = threading.local()
@@ -229,7 +231,7 @@ class Watch:
                 return lambda function: watched(function, *args, **kwargs)
             if not self.active or not callable(fun):
                 return original(fun, *args, **kwargs)
-            return original(self.counted(fun), *args, **kwargs)
+            return _Compiled(self, fun, original(self.counted(fun), *args, **kwargs))
         return watched
 
     def counted(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -263,6 +265,16 @@ class Watch:
             self._events = before
 
     @contextmanager
+    def eagerly(self) -> Iterator[None]:
+        """Inside, the user's compiled functions run as they are written; the engine's own stay compiled."""
+        before, self._jit_off = self._jit_off, True
+        try:
+            with self.engine.eager() if self.late else nullcontext():
+                yield
+        finally:
+            self._jit_off = before
+
+    @contextmanager
     def changed(self, stops: frozenset[Site] | None = None, rules: frozenset[Site] | None = None) -> Iterator[None]:
         """Inside, the stop_gradients at the given sites are the identity, and custom rules at theirs are not used.
 
@@ -279,6 +291,23 @@ class Watch:
             self._stops_off, self._rules_off = before
             if there:
                 self.engine.forget()
+
+
+class _Compiled:
+    """A function that the user compiled, which can be told to run as it is written."""
+
+    def __init__(self, watch: Watch, function: Callable[..., Any], compiled: Any) -> None:
+        functools.update_wrapper(self, function)
+        self._watch, self._function, self._compiled = watch, function, compiled
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return (self._function if self._watch._jit_off else self._compiled)(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._compiled, name)
 
 
 def _first_parameter(function: Any) -> str:

@@ -81,7 +81,7 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.01) -> Array:
     Args:
       x, negative_slope: float[...]
     """
-    v, slope = _with(x, negative_slope)
+    v, slope = broadcast(*promoted(x, negative_slope))
     return ops.select_n(ops.ge(v, like(v, 0)), ops.mul(slope, v), v)  # type: ignore[no-any-return]
 
 
@@ -294,8 +294,10 @@ def hard_tanh(x: ArrayLike) -> Array:
       x: number[...]
     """
     v = promoted(x, 1)[0]
-    lower = ops.select_n(ops.lt(v, like(v, -1)), v, like(v, -1))
-    return ops.select_n(ops.gt(v, like(v, 1)), lower, like(v, 1))  # type: ignore[no-any-return]
+    above = ops.gt(v, like(v, 1))
+    if dtypes.kind(type_of(v).dtype) != "u":
+        v = ops.select_n(ops.lt(v, like(v, -1)), v, like(v, -1))
+    return ops.select_n(above, v, like(v, 1))  # type: ignore[no-any-return]
 
 
 def soft_sign(x: ArrayLike) -> Array:

@@ -240,7 +240,7 @@ class DotGeneral(Bilinear):
                 b.op("stablehlo.reduce_precision", [a], a.type,
                      f"exponent_bits = {bits[0]} : i32, mantissa_bits = {bits[1]} : i32")
                 for a, bits in zip((x, y), rounding(resolved(precision), x.type.dtype)))
-        if not narrow and _is_tiny(x.type, y.type, dims):
+        if not narrow and _is_tiny(x.type, y.type, dims, b.nested):
             return [converted(b, _unrolled(b, x, y, dims), out.dtype)]
         (lc, rc), (lb, rb) = dims
         numbers = ", ".join([f"{name}_dimensions = {list(axes)}" for name, axes in (
@@ -371,14 +371,15 @@ class DotGeneral(Bilinear):
         return jax.lax.dot_general(x, y, dims, precision=precision, preferred_element_type=dtype)
 
 
-def _is_tiny(x: ArrayType, y: ArrayType, dims: Dims) -> bool:
-    """Whether these are many products of matrices so small that XLA's call per product costs more than the product."""
+def _is_tiny(x: ArrayType, y: ArrayType, dims: Dims, nested: bool) -> bool:
+    """Whether XLA's call per product would cost more than the product: of many small matrices, or in a loop."""
     (lc, rc), (lb, rb) = dims
     batch, m, k, n = (math.prod([t.shape[i] for i in axes]) for t, axes in (
         (x, lb), (x, free_axes(x.ndim, lc, lb)), (x, lc), (y, free_axes(y.ndim, rc, rb))))
     size = m * k * n
-    return (2 <= m <= 8 and 2 <= n <= 8 and k <= 16 and size >= 32 and batch * size >= 4096
-            and dtypes.is_float(x.dtype))
+    if not dtypes.is_float(x.dtype) or min(m, n) < 2 or k > 16:
+        return False
+    return m <= 8 and n <= 8 and size >= 32 and batch * size >= 4096 or nested and 64 <= batch * size <= 2048
 
 
 def _unrolled(b: Any, x: Any, y: Any, dims: Dims) -> Any:

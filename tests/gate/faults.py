@@ -111,10 +111,10 @@ def batch_statistics_without_a_declaration(jax):
 @fault("transforms", "def loss(params, x, y):  # frozen at the trace", "loss", "compiled")
 def a_number_that_a_trace_freezes(jax):
     jnp = jax.numpy
+    concrete = type(jnp.zeros(()))
 
     def loss(params, x, y):  # frozen at the trace
-        # Under jit this takes the branch of a traced value, eagerly the other.
-        scale = 1.0 if isinstance(x, type(jnp.zeros(()))) else 1.5
+        scale = 1.0 if isinstance(x, concrete) else 1.5  # a traced x takes the other branch
         return jnp.mean((jnp.tanh(scale * x @ params["w"] + params["b"]) @ params["v"] - y) ** 2)
     return guarded(jax, loss)
 
@@ -221,7 +221,7 @@ def nan_at_zero(jax):
     return guarded(jax, loss)
 
 
-@fault("finite", "scores / jnp.sum(scores", "", "large values: not finite")
+@fault("finite", "scores = jnp.exp(x @", "", "large values: not finite")
 def overflow_in_a_softmax(jax):
     jnp = jax.numpy
     contract = gate.Contract(params=CONTRACT.params, batch={"x": "f32[n, d]", "y": "f32[n]"})

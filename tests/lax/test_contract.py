@@ -51,6 +51,20 @@ def test_batches(xs, ys, dims, axes):
         np.testing.assert_allclose(out[i], np.asarray(one), rtol=1e-5, atol=1e-5)
 
 
+def test_many_small_products():
+    """These are written out instead of called."""
+    x, y = f32(100, 4, 5), f32(100, 5, 3)
+    same(lambda lax, x, y: lax.batch_matmul(x, y), x, y)
+    same_gradient(lambda lax, x, y: lax.batch_matmul(x, y), x, y)
+    assert "dot_general" not in pullback.jit(lax.batch_matmul).lower(value(x), value(y)).as_text()
+    w = f32(4, 4)
+
+    def looped(lax, x, w):
+        return lax.fori_loop(0, 3, lambda i, h: lax.dot(h, w), x)
+    same(looped, f32(5, 4), w)
+    assert "dot_general" not in pullback.jit(lambda x, w: looped(lax, x, w)).lower(value(f32(5, 4)), value(w)).as_text()
+
+
 ALL = [np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.float16, dtypes.bfloat16,
        np.float32,
        np.complex64]

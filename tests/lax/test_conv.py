@@ -1,5 +1,7 @@
 """Convolutions, against real jax."""
 
+import re
+
 import jax
 import numpy as np
 import pytest
@@ -87,6 +89,27 @@ def test_preferred_element_type():
 def test_gradient_with_a_preferred_element_type():
     same_gradient(lambda lax, x, w: lax.conv(x, w, (1,), "VALID", preferred_element_type=np.float32),
                   f32(2, 3, 8).astype(dtypes.bfloat16), f32(4, 3, 3).astype(dtypes.bfloat16))
+
+
+@pytest.mark.parametrize("case", [CASES[i] for i in (1, 5, 7, 8, 9, 10, 12, 15)], ids=str)
+def test_inside_a_loop(case):
+    """There the order of axes is another, for the sake of speed; the result is not."""
+    xs, ws, *rest = case
+    f = apply(*rest)
+    x, w = value(f32(*xs)), value(f32(*ws, seed=1))
+
+    def gradients(x, w):
+        return pullback.grad(lambda x, w: (lambda y: lax.reduce_sum(y * y, range(y.ndim)))(f(lax, x, w)), (0, 1))(x, w)
+
+    def looped(x, w):
+        return lax.map(lambda i: (f(lax, x, w), *gradients(x, w)), lax.iota(np.int32, 2))
+    program = pullback.jit(looped)
+    for inside, outside in zip(program(x, w), (f(lax, x, w), *gradients(x, w))):
+        np.testing.assert_allclose(np.asarray(inside)[1], np.asarray(outside), rtol=1e-4, atol=1e-4)
+    orders = set(re.findall(r"#stablehlo.conv<(.*?)>,", program.lower(x, w).as_text()))
+    space = ", ".join(map(str, range(len(xs) - 2)))
+    space += ", " if space else ""
+    assert orders == {f"[b, {space}f]x[{space}i, o]->[b, {space}f]"}
 
 
 def test_weak_types():

@@ -33,6 +33,23 @@ def test_sort_keeps_the_order_of_signed_zeros():
         assert signs(np.asarray(sort(value(x)))).tolist() == [True, False, True, False, True]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, dtypes.bfloat16], ids=lambda d: np.dtype(d).name)
+@pytest.mark.parametrize("dimension", [0, 1])
+@pytest.mark.parametrize("zeros", [False, True])
+def test_sort_of_large_arrays(dtype, dimension, zeros):
+    """Large arrays are sorted by integer keys alone, unless they hold a -0.0."""
+    x = f32(3, 5000).astype(dtype)
+    x[0, :50] = np.nan
+    x[1, 7], x[2, 8] = np.inf, -np.inf
+    if zeros:
+        x[2, ::2], x[2, 1::4], x[2, 1] = -0.0, 0.0, -np.nan
+    out = np.asarray(same(lambda lax, x: lax.sort(x, dimension), x), np.float32)
+    compiled = np.asarray(pullback.jit(lambda x: lax.sort(x, dimension))(value(x)), np.float32)
+    assert signs(out).tolist() == signs(compiled).tolist()
+    if zeros and dimension == 1:
+        assert signs(out[2][out[2] == 0]).tolist() == signs(x[2][x[2] == 0].astype(np.float32)).tolist()
+
+
 def test_sort_of_complex_numbers():
     x = np.array([1 + 2j, complex(1, np.nan), 2, complex(np.nan, 1), complex(np.nan, 0), 1 - 1j, 2j],
                  np.complex64)

@@ -46,6 +46,7 @@ def test_softmax_of_special_values(name):
     close(masked, jax.grad(lambda x: g(x, where=WHERE)[:, 1].sum())(SPECIAL), name)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # real jax converts -inf to integers
 @pytest.mark.parametrize("name", [*SOFT, "logsumexp", "logmeanexp", "standardize"])
 def test_dtypes(name):
     for dtype in ("int8", "int32", "bfloat16", "float16"):
@@ -115,7 +116,7 @@ def test_standardize(kwargs):
 
 
 def test_standardize_of_a_constant():
-    x = np.full((2, 3), 7, np.float32)
+    x = np.full((2, 4), 8, np.float32)  # sums without rounding: the slope is large
     same(nn.standardize, jax.nn.standardize, x, grad=True)
 
 
@@ -169,16 +170,16 @@ def test_errors(call, error, parts):
         assert part in str(caught.value), str(caught.value)
 
 
-@pytest.mark.parametrize("f, count", [(nn.softmax, 8), (nn.log_softmax, 9),
-                                      (lambda x: nn.one_hot(x.astype(int), 3), 5)])
-def test_few_operations(f, count):
-    assert len(pullback.make_jaxpr(f)(a(2, 3)).eqns) <= count
+def test_few_operations():
+    for f, x, count in [(nn.softmax, draw(2, 3), 8), (nn.log_softmax, draw(2, 3), 9),
+                        (lambda x: nn.one_hot(x, 3), np.int32([1, 2]), 5)]:
+        assert len(pullback.make_jaxpr(f)(ours(x)).eqns) <= count
 
 
 def test_second_derivatives_and_vmap():
     x = draw(2, 3)
     for name in ("softmax", "log_softmax"):
-        mine = pullback.hessian(lambda x, f=getattr(nn, name): (f(x) ** 2).sum())(ours(x))
-        real = jax.hessian(lambda x, f=theirs(name): (f(x) ** 2).sum())(x)
+        mine = pullback.hessian(lambda x, name=name: (getattr(nn, name)(x) ** 2).sum())(ours(x))
+        real = jax.hessian(lambda x, name=name: (theirs(name)(x) ** 2).sum())(x)
         close(mine, real, name, 1e-4)
         close(pullback.vmap(getattr(nn, name))(ours(x)), theirs(name)(x), name)

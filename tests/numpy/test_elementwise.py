@@ -68,17 +68,8 @@ def attempt(function, *args):
         return error
 
 
-def bits_of_floats(name, args):
-    """Whether the call asks for the bits of floats, of which an old jax dies."""
-    return name in (*BITWISE, "invert", "bitwise_count") and any(
-        np.asarray(getattr(x, "value", x)).dtype.kind not in "biu" for x in args)
-
-
 def agree(name, *args, rtol=None):
     """The function of both libraries gives the same result, or refuses in both."""
-    if bits_of_floats(name, args):
-        assert isinstance(attempt(getattr(pnp, name), *ours(args)), TypeError)
-        return
     with jax.disable_jit():
         real = attempt(getattr(jnp, name), *theirs(args))
     mine = attempt(getattr(pnp, name), *ours(args))
@@ -158,9 +149,9 @@ def test_weak_types(name):
                      (np.array([True, False]), weak([1, 2])), (1, 2), (1, 2.5), (True, 2),
                      (np.int32([1, 2]), 2.5)]
     for args in arguments:
-        if bits_of_floats(name, args):
-            continue
-        mine, real = attempt(getattr(pnp, name), *ours(args)), attempt(getattr(jnp, name), *theirs(args))
+        with jax.disable_jit():  # an old XLA dies of int8 & int32 in one compiled function
+            real = attempt(getattr(jnp, name), *theirs(args))
+        mine = attempt(getattr(pnp, name), *ours(args))
         if not isinstance(real, Exception):
             for x, y in zip(pullback.tree_util.tree_leaves(mine), jax.tree.leaves(real)):
                 # Whether a truth value is weak decides nothing.

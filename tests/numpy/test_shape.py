@@ -57,6 +57,7 @@ def test_shape(name, args, kwargs):
     same(function(name), name, *args, traced=not fixed, **kwargs)
 
 
+@pytest.mark.filterwarnings("ignore:Casting")
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int32", "float16", "bfloat16", "float32", "complex64"])
 def test_astype(dtype):
     target = np.dtype(dtype) if dtype != "bfloat16" else jnp.bfloat16
@@ -68,6 +69,13 @@ def test_astype(dtype):
 def test_astype_warns_of_a_dtype_that_is_off():
     with pytest.warns(UserWarning, match="float64"):
         pnp.astype(ours(M), "float64")
+
+
+def test_a_lost_imaginary_part_is_warned_of():
+    for lose in (lambda z: pnp.astype(z, "float32"), lambda z: pnp.concatenate([z], dtype="float32"),
+                 lambda z: pnp.insert(ours(V), 0, z[0]), lambda z: pnp.sum(z, dtype="int32")):
+        with pytest.warns(np.exceptions.ComplexWarning):
+            lose(ours(V * np.complex64(1j)))
 
 
 def test_same_array_where_nothing_changes():

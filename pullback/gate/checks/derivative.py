@@ -146,9 +146,9 @@ class _Line:
         return ((self.curve.moved({self.leaf: h * self.v}) - middle) / h,
                 (middle - self.curve.moved({self.leaf: -h * self.v})) / h)
 
-    def shrinking(self, h: float, scale: float) -> Iterator[float]:
-        """Ever smaller steps, as long as rounding leaves two digits."""
-        while 20 * self.curve.noise / (h := h / 8) < 0.02 * max(scale, 1e-300):
+    def shrinking(self, h: float, gap: float) -> Iterator[float]:
+        """Ever smaller steps, as long as rounding is small against the gap to be explained."""
+        while 20 * self.curve.noise / (h := h / 8) < 0.1 * gap:
             yield h
 
 
@@ -188,7 +188,7 @@ def _floor(session: Session, curve: _Curve, i: int) -> float:
     effective = max(EPSILON.get(curve.precision, 1e-7), curve.noise / max(abs(curve.value), 1e-300) / 10)
     leaf = session.params.leaves[session.trainable[i]]
     given = session.model.tolerance(_leaf(session, i), dtype_name(leaf))
-    return max(min(2e3 * effective, 0.05), 1e-6, given.relative if given.reason else 0.0)
+    return max(min(2e3 * effective, 0.05), 1e-6, given.relative if given else 0.0)
 
 
 def _dot_test(session: Session, record: Recorder, curve: _Curve, i: int, v: np.ndarray, pulled: float,
@@ -231,7 +231,7 @@ def _differences(session: Session, record: Recorder, curve: _Curve, i: int, v: n
                     measured=f"noise of the loss {curve.noise:.2g} in {curve.precision}")
         return True
     at = steps[1]
-    for at in line.shrinking(steps[1], scale):
+    for at in line.shrinking(steps[1], abs(found[1] - pulled)):
         if abs(line.central(at) - pulled) <= bound(at):
             record.note("kink: the disagreement vanishes with the step, so the loss is not smooth near this point",
                         measured=f"steps {steps[0]:.1e}, {steps[1]:.1e}, {at:.1e}: differences {found[0]:.6g}, "

@@ -124,7 +124,7 @@ def _origin(session: Session, params: list[Any], batch: list[Any]) -> Site | Non
 
     for run in (lambda: of_trainable(*trainable), lambda: engine.jvp(of_trainable, trainable, ones)):
         try:
-            with engine.eager(), engine.trapping():
+            with session.watch.eagerly(), engine.trapping():
                 run()
         except FloatingPointError as error:
             return session.site(error)

@@ -112,7 +112,7 @@ def _flat_calls(session: Session, i: int) -> list[tuple[str, Site | None]]:
     def of_leaf(x: Any) -> Any:
         return session.objective([*trainable[:i], x, *trainable[i + 1:]], fixed, batch, key)
 
-    with session.watch.recording() as events, engine.eager():
+    with session.watch.recording() as events, session.watch.eagerly():
         engine.jvp(of_leaf, [trainable[i]], [engine.from_numpy(as_like(np.ones(number(
             session.split(session.params.leaves)[0][i]).shape), session.split(session.params.leaves)[0][i]))])
     return list(dict.fromkeys((event.name, event.site) for event in events if event.kind == "flat"))

@@ -22,13 +22,12 @@ def _run(session: Session, record: Recorder) -> None:
     runs: list[tuple[str, Callable[..., Any], Callable[[Any], Any], Any, Any]] = []
     if model.init is not None:
         runs.append(("init", model.init, model.init, session.init_key, session.other_init_key))
-    params, batch = session.params.leaves, session.batch.leaves
-    if model.loss is not None:
-        runs.append(("loss", model.loss, lambda key: session.loss(
-            *session.engine.from_numpy([params, batch]), key), session.key, session.other_key))
-    if model.forward is not None:
-        runs.append(("forward", model.forward, lambda key: session.forward(
-            *session.engine.from_numpy([params, batch]), key), session.key, session.other_key))
+    given = session.engine.from_numpy([session.params.leaves, session.batch.leaves])
+    for function, of_leaves in ((model.loss, session.loss), (model.forward, session.forward)):
+        if function is not None:
+            compiled = session.engine.jit(lambda *given, of_leaves=of_leaves: of_leaves(*given))
+            runs.append(("loss" if function is model.loss else "forward", function,
+                         lambda key, compiled=compiled: compiled(*given, key), session.key, session.other_key))
     looked = [_check(session, record, *run) for run in runs]
     if not any(looked):
         record.skip("no function takes a random key or draws random numbers")
@@ -46,15 +45,13 @@ def _check(session: Session, record: Recorder, name: str, function: Callable[...
     """Checks one function; whether it has anything to do with random numbers."""
     engine, line = session.engine, of_function(function)
     takes_key = name == "init" or key_name(function) is not None
-    if not takes_key:  # a trace is cheap, and shows whether anything is drawn at all
-        with session.watch.recording() as events:
-            engine.forget()
+    engine.forget()  # compiled functions inside are traced again, with what notes the keys
+    with session.watch.recording() as events:
+        if takes_key:
+            first = _leaves(session, call(engine.from_numpy(key)))
+            engine.settle()
+        else:  # a trace is cheap, and shows whether anything is drawn at all
             engine.types(call, None)
-        if not events:
-            return False
-    with session.watch.recording() as events, engine.eager():
-        first = _leaves(session, call(engine.from_numpy(key)))
-        engine.settle()
     drawn = [event for event in events if event.kind == "random"]
     for event in events:
         if event.kind == "made":
@@ -62,16 +59,15 @@ def _check(session: Session, record: Recorder, name: str, function: Callable[...
                         line=event.site, fix="take the key as an argument, unless the numbers are meant to be fixed")
     _consumed_once(record, name, drawn)
     record.measure("random calls", function=name, count=len(drawn))
-    if not takes_key and not drawn:
-        return False
-    with engine.eager():
-        again = _leaves(session, call(engine.from_numpy(key)))
-        another = _leaves(session, call(engine.from_numpy(other))) if takes_key else None
+    if not takes_key:
+        return bool(events)
+    again = _leaves(session, call(engine.from_numpy(key)))
+    another = _leaves(session, call(engine.from_numpy(other)))
     if not _equal(first, again):
         record.fail(f"{name} gives another result for the same key", measured="two results of one call differ",
                     expected="equal results", line=line,
                     fix="look for numpy.random, Python's random, or state that a call changes")
-    elif another is not None and _equal(first, another):
+    elif _equal(first, another):
         record.fail(f"{name} gives the same result for another key", measured="equal results for two keys",
                     expected="different results", line=line,
                     fix="pass the key on to the random functions, or take the parameter away")

@@ -23,16 +23,18 @@ def _run(session: Session, record: Recorder) -> None:
         _programs(session, record, "loss", model.loss, session.loss)
     if model.forward is not None:
         _programs(session, record, "forward", model.forward, session.forward)
+    traced = snapshot(session.engine, _functions(session)).traced
     _compiled_once(session, record)
     if model.update is not None:
         _update_compiles_once(session, record)
     after = snapshot(session.engine, _functions(session))
-    for name in sorted(after.traced - before.traced):
+    traced |= after.traced
+    for name in sorted(traced):
         record.fail("a traced value is left behind after the trace", measured=f"{name} holds a tracer",
                     expected="no tracer outside of the traced function", line=of_function(session.function()),
                     fix="return the value instead of storing it")
     for name in sorted(set(before.prints) | set(after.prints)):
-        if before.prints.get(name) != after.prints.get(name) and name not in after.traced:
+        if before.prints.get(name) != after.prints.get(name) and name not in traced:
             record.fail("a call changes state outside of the function", measured=f"{name} has changed",
                         expected="no change", line=of_function(session.function()),
                         fix="make it an argument and a result; a compiled function runs its Python code only once")
@@ -59,8 +61,8 @@ def _programs(session: Session, record: Recorder, name: str, function: Callable[
                     + _shown(flat[1]), expected="equal results", line=line, fix=fix)
     programs = []
     for _ in range(2):
-        engine.forget()  # a jitted function inside is traced again too
         programs.append(engine.program(lambda *given: of_leaves(*given), *args))
+        engine.forget()  # compiled functions inside are traced again too
     record.measure("program", function=name, lines=programs[0].text.count("\n") + 1)
     if programs[0].text != programs[1].text:
         rows = [program.text.splitlines() for program in programs]
