@@ -13,7 +13,7 @@ from pullback.core import dtypes, errors, tree
 from pullback.core.array import ConcreteArray
 from pullback.core.primitive import TABLE
 from pullback.core.trace import type_of
-from pullback.core.types import ArrayType, Zero
+from pullback.core.types import ArrayType, Zero, is_scalar
 from pullback.core.values import scalar_of, value
 from pullback.core.vector import instantiate
 from pullback.interpret import jvp as forward
@@ -45,42 +45,39 @@ def _materialize(tangents: Sequence[Any], types: Sequence[ArrayType]) -> list[An
             for dot, t in zip(tangents, types, strict=True)]
 
 
-def _check_vector(given: Any, required: ArrayType, what: str, of: str, op: str) -> Any:
-    """Checks a tangent or cotangent against the value it belongs to; returns it as a value."""
-    wanted = required.tangent()
+def _vector(given: Any, wanted: ArrayType) -> Any:
+    """A user's tangent or cotangent as a value of type `wanted`; None if it is of another type."""
     if getattr(given, "dtype", None) == dtypes.float0:
-        shape, dtype = given.shape, dtypes.float0
-    else:
-        given = value(given)
+        return given if wanted.dtype == dtypes.float0 and given.shape == wanted.shape else None
+    given = value(given)
+    t = type_of(given)
+    if is_scalar(given) and t.weak and dtypes.is_inexact(wanted.dtype) and (
+            dtypes.is_complex(wanted.dtype) or not dtypes.is_complex(t.dtype)):
+        given = scalar_of(given, wanted.dtype, wanted.weak)  # a Python number takes the dtype that is wanted
         t = type_of(given)
-        shape, dtype = t.shape, t.dtype
-        if t.weak and not shape and dtypes.is_inexact(wanted.dtype) and dtype != wanted.dtype \
-                and not (dtypes.is_complex(dtype) and not dtypes.is_complex(wanted.dtype)):
-            given = ConcreteArray(ArrayType((), wanted.dtype), np.asarray(given, wanted.dtype)) \
-                if not hasattr(given, "type") else given
-            dtype = type_of(given).dtype
-    if shape != wanted.shape or dtype != wanted.dtype:
-        got = ArrayType(shape, dtype)
-        hint = "use float0 zeros (np.zeros(shape, dtypes.float0)) for integers" \
-            if wanted.dtype == dtypes.float0 else f"pass an array like jnp.ones({wanted.shape}, {wanted.dtype})"
-        raise errors.value_error(f"the {what} is {got}, {wanted} is required: the shape and the tangent dtype of "
-                                 f"{of}", op=op, fix=hint)
-    return given
+    return given if t.shape == wanted.shape and t.dtype == wanted.dtype else None
 
 
 def _vectors(given: Any, in_tree: Any, types: Sequence[ArrayType], like: Any, what: str, of: str, op: str
              ) -> list[Any]:
     """A tree of tangents or cotangents, checked leaf by leaf against a tree of types."""
+    kind: type[Exception] = TypeError if what == "tangent" else ValueError
     leaves, given_tree = tree.flatten(given)
     if given_tree != in_tree:
         difference = tree.first_difference(given, tree.unflatten(in_tree, like))
-        raise errors.make(
-            TypeError if what == "tangent" else ValueError,
-            f"the {what} has another structure than {of}: {difference or (given_tree, in_tree)}", op=op,
-            fix=f"pass a {what} with the structure of {of}: {in_tree}")
-    names = tree.leaf_names(given, what)
-    return [_check_vector(leaf, t, name if len(leaves) > 1 else what, of, op)
-            for leaf, t, name in zip(leaves, types, names, strict=True)]
+        raise errors.make(kind, f"the {what} has another structure than {of}: {difference or (given_tree, in_tree)}",
+                          op=op, fix=f"pass a {what} with the structure of {of}: {in_tree}")
+    vectors = [_vector(leaf, t.tangent()) for leaf, t in zip(leaves, types, strict=True)]
+    for i, vector in enumerate(vectors):
+        if vector is None:
+            wanted, leaf = types[i].tangent(), leaves[i]
+            name = tree.leaf_names(given, what)[i] if len(leaves) > 1 else what
+            got = ArrayType(leaf.shape, leaf.dtype) if hasattr(leaf, "shape") else type_of(value(leaf))
+            raise errors.make(
+                kind, f"the {name} is {got}, {wanted} is required: the shape and the tangent dtype of {of}", op=op,
+                fix="use float0 zeros (np.zeros(shape, dtypes.float0)) for integers" if wanted.dtype == dtypes.float0
+                else f"pass an array like jnp.ones({wanted.shape}, {wanted.dtype})")
+    return vectors
 
 
 def _aux(function: FlatFunction, leaves: Sequence[Any]) -> Any:
@@ -113,10 +110,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
                                     fix=f"pass {name} as a tuple, one entry per argument: ({name[:-1]},)")
     leaves, in_tree = flatten_args(tuple(primals), names=lambda: argument_names(fun, primals))
     types = [type_of(leaf) for leaf in leaves]
-    try:
-        dots = _vectors(tuple(tangents), in_tree, types, leaves, "tangent", "the primals", "jvp")
-    except ValueError as error:
-        raise TypeError(str(error)) from None
+    dots = _vectors(tuple(tangents), in_tree, types, leaves, "tangent", "the primals", "jvp")
     flat = FlatFunction(fun, in_tree, has_aux=has_aux, op="jvp")
     outputs, out_dots = forward.jvp(flat, leaves, [_given(dot, t) for dot, t in zip(dots, types, strict=True)])
     out_dots = _materialize(out_dots[: flat.count], [type_of(o) for o in outputs[: flat.count]])

@@ -7,7 +7,10 @@
 Bits and integers equal those of jax for the same key, floats equal them to rounding.
 """
 
+from typing import Any
+
 from pullback import numpy as _numpy  # noqa: F401  # the operators of results; makes operations run at once
+from pullback.core import errors as _errors
 from pullback.random.continuous import (
     cauchy,
     double_sided_maxwell,
@@ -46,3 +49,8 @@ __all__ = [
     "logistic", "lognormal", "maxwell", "normal", "pareto", "permutation", "rademacher", "randint",
     "rayleigh", "split", "triangular", "truncated_normal", "uniform", "wald", "weibull_min", "wrap_key_data",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    raise _errors.make(_errors.UnsupportedError, f"pullback.random has no {name!r}", op="",
+                       fix="docs/jax_compat.md lists the supported names of jax")

@@ -127,9 +127,9 @@ def _shuffled(key: Array, x: Any, axis: int) -> Any:
     # Two of n elements have equal keys in each of r rounds with a probability of about n**2 / 2**32r < 1 / n.
     shape = x.shape
     rounds = math.ceil(3 * math.log(max(1, count(shape))) / math.log(2 ** 32 - 1))
-    for _ in range(rounds):
+    for number in range(rounds):
+        key = child(key, 0) if number else key
         keys = random_bits(child(key, 1), bit_width=32, shape=shape)
-        key = child(key, 0)
         x = lax.sort((keys, x), dimension=axis, num_keys=1)[1]
     return x
 

@@ -153,6 +153,8 @@ def integers(key: Array, shape: tuple[int, ...], dtype: Any, low: Any, high: Any
     if isinstance(low, int) and isinstance(high, int):
         low = min(max(low, lowest), highest)
         x = _below(key, shape, kind, max(min(high, highest + 1) - low, 1))
+        if low == 0:
+            return lax.convert_element_type(x, dtype)
         low = work.type(low)
     else:
         beyond = None if narrow else _exceeds(high, highest)

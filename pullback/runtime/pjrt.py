@@ -405,12 +405,13 @@ def _parsed(source: bytes) -> tuple[Any, list[tuple[int, ArrayTypes]]]:
     """The module object, which XLA wants beside host functions, and the calls of these."""
     from jaxlib.mlir import ir
     from jaxlib.mlir._mlir_libs import _jax_mlir_ext
-    from jaxlib.mlir.dialects import stablehlo
+    from jaxlib.mlir.dialects import chlo, stablehlo
     registry, context = ir.DialectRegistry(), ir.Context()
     _jax_mlir_ext.register_dialects(registry)
     context.append_dialect_registry(registry)
     context.load_all_available_dialects()
     stablehlo.register_dialect(context)
+    chlo.register_dialect(context)  # inverse error function, and others that StableHLO has no name for
     with context:
         module = ir.Module.parse(source)
         return module, callback_calls(ir, module)

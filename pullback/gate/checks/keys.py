@@ -93,6 +93,7 @@ def _consumed_once(record: Recorder, name: str, events: list[Event]) -> None:
         folds = sum(isinstance(kind, tuple) for kind in kinds)
         if len(kinds) < 2 or folds == len(kinds):
             continue
+        found.sort(key=lambda event: event.site or ("", 0, ""))  # the order of callbacks is not that of the program
         places = tuple(dict.fromkeys(f"{event.name} at {event.site}" for event in found))
         if places in reported:
             continue

@@ -11,7 +11,7 @@ from pullback.gate.checks.base import Check
 from pullback.gate.report import Recorder, shown
 from pullback.gate.session import Session
 from pullback.gate.sites import of_function
-from pullback.gate.values import Distance, Key, distance, dtype_name, is_float, number
+from pullback.gate.values import Distance, Key, distance, is_float, number
 
 __all__ = ["CHECK"]
 
@@ -34,7 +34,7 @@ CHECK = Check("transforms", "eager, jit, vmap and the gradient under jit agree; 
 
 
 def _agree(session: Session, record: Recorder, what: str, paths: Sequence[str], one: Sequence[Any],
-           other: Sequence[Any], fix: str) -> bool:
+           other: Sequence[Any], fix: str, function: Any = None) -> bool:
     """Compares lists of leaves; the scale of a leaf is at least a hundredth of that of all."""
     overall = max((distance(a, a).scale for a in one), default=0.0)
     fine = True
@@ -45,7 +45,7 @@ def _agree(session: Session, record: Recorder, what: str, paths: Sequence[str], 
         record.measure(what, leaf=path, difference=gap.largest, tolerance=bound)
         if gap.largest > bound:
             fine = False
-            record.fail(f"{what} disagree", leaf=path, measured=_shown(a, b, gap), line=of_function(session.function()),
+            record.fail(f"{what} disagree", leaf=path, measured=_shown(a, b, gap), line=of_function(function or session.function()),
                         expected=f"equal to {bound:.2g} ({tolerance.reason})",
                         fix=fix)
     return fine
@@ -76,7 +76,7 @@ def _compiled(session: Session, record: Recorder) -> None:
             outputs = engine.call(session.forward, session.params.leaves, batch, key)
         paths = [session.shown("outputs", path) for path in session.output_paths]
         compiled = engine.call(session.outputs, session.params.leaves, batch, key)
-        _agree(session, record, "eager and compiled outputs", paths, outputs, compiled, fix)
+        _agree(session, record, "eager and compiled outputs", paths, outputs, compiled, fix, session.model.forward)
 
 
 def _result(session: Session) -> Any:
@@ -167,7 +167,7 @@ def _independent(session: Session, record: Recorder) -> None:
     fix = ("look for a mean, a softmax or a normalisation over axis 0, and for a reshape that mixes objects; if it is "
            "meant, declare Model(coupled=reason)")
     kept = _agree(session, record, "outputs of an object with other neighbours", _paths(session), first(whole),
-                  first(swapped), fix)
+                  first(swapped), fix, session.model.forward)
     if kept and key is None:
         try:
             alone = engine.call(compiled, params, first(session.batch.leaves), key)
@@ -176,7 +176,7 @@ def _independent(session: Session, record: Recorder) -> None:
                         measured=shown(error))
             return
         _agree(session, record, "outputs of an object alone and in its batch", _paths(session), first(whole), alone,
-               fix)
+               fix, session.model.forward)
 
 
 def _separable(session: Session, record: Recorder) -> None:
