@@ -75,12 +75,12 @@ def _positional(function: Callable[..., Any]) -> int:
 
 
 def verify_in(watch: Watch, engine: Engine, model: Model, checks: Sequence[Check], seed: int = 0,
-              tell: Callable[[Result], None] = lambda result: None) -> Report:
-    """As `verify`, within an active watch; `tell` is called with every result."""
+              tell: Callable[[Result], None] = lambda result: None, name: str = "") -> Report:
+    """As `verify`, within an active watch; `tell` is called with every result, `name` is for the report."""
     if not isinstance(model, Model):
         raise UsageError(f"a {type(model).__name__} was given where a gate.Model is required",
                          "return gate.Model(loss, params, batch)")
-    report = Report(model.name or getattr(model.loss or model.forward, "__name__", "model"), seed, engine.environment(),
+    report = Report(model.name or name or getattr(model.loss or model.forward, "__name__", "model"), seed, engine.environment(),
                     tolerances={place: {"relative": t.relative, "absolute": t.absolute, "reason": t.reason}
                                 for place, t in model.tolerances.items()})
     session: Session | None = None

@@ -60,7 +60,7 @@ def _fit_outputs(program: Program, start: int, types: Sequence[ArrayType]) -> Pr
     return stage(run, program.input_types, name=program.name)[0]
 
 
-def _carry_error(op: str, name: str, init: Any, out: Any, before: Sequence[ArrayType], after: Sequence[ArrayType],
+def _check_carry(op: str, name: str, init: Any, before: Sequence[ArrayType], after: Sequence[ArrayType],
                  before_tree: Any, after_tree: Any) -> None:
     """Raises where a carry comes back with another structure, shape or dtype than it went in with."""
     if before_tree != after_tree:
@@ -77,28 +77,34 @@ def _carry_error(op: str, name: str, init: Any, out: Any, before: Sequence[Array
 
 
 def _stage_step(op: str, fun: Callable[..., Any], init: Any, leaves: list[Any], init_tree: Any,
-                others: Sequence[ArrayType], make: Callable[[], FlatFunction], n_lead: int, has_ys: bool
-                ) -> tuple[Program, list[Any], FlatFunction, list[Any]]:
-    """Stages a loop body whose first outputs are the carry; settles weak types of the initial carry."""
+                rows: Sequence[ArrayType], make: Callable[[], Any]) -> tuple[Program, list[Any], Any, list[Any]]:
+    """Stages a loop body whose first outputs are the carry; settles weak types of the initial carry.
+
+    `make` gives a flat function of the carry and of `rows`, with a `carry_tree` once it has run. Returns the program,
+    its captured values, the flat function, and the initial carry.
+    """
     types = [type_of(x) for x in leaves]
     for _ in range(3):
         flat = make()
-        program, captured = stage(flat, [*others[:n_lead], *types, *others[n_lead:]], name=function_name(fun), what=op)
-        carry_tree = flat.out_tree if not has_ys else flat.aux_tree
-        made = program.output_types[:_count(carry_tree)]
-        if carry_tree == init_tree:
+        program, captured = stage(flat, [*types, *rows], name=function_name(fun), what=op)
+        made = program.output_types[:flat.carry_tree.num_leaves]
+        if flat.carry_tree == init_tree:
             settled = _settle(types, made)
             if settled != types:
                 types = settled
                 continue
         break
-    _carry_error(op, function_name(fun), init, None, types, made, init_tree, carry_tree)
+    _check_carry(op, function_name(fun), init, types, made, init_tree, flat.carry_tree)
     leaves = [retype(x, t.dtype, t.weak) if type_of(x) != t else x for x, t in zip(leaves, types, strict=True)]
     return _fit_outputs(program, 0, types), captured, flat, leaves
 
 
-def _count(treedef: Any) -> int:
-    return int(treedef.num_leaves)
+class _LoopStep(FlatFunction):
+    """The body of a while_loop as a flat function."""
+
+    @property
+    def carry_tree(self) -> Any:
+        return self.out_tree
 
 
 class _ScanStep:
@@ -110,7 +116,7 @@ class _ScanStep:
         self.xs_tree = xs_tree
         self.n_carry = init_tree.num_leaves
         self.out_tree: Any = None
-        self.aux_tree: Any = None
+        self.carry_tree: Any = None
         self._outputs = FlatFunction(fun, None, op="scan").outputs
 
     def __call__(self, *leaves: Any) -> list[Any]:
@@ -121,7 +127,7 @@ class _ScanStep:
             raise errors.type_error(
                 f"{function_name(self.fun)} returned a {type(result).__name__}, a pair (carry, y) is required",
                 op="scan", fix="return carry, None where there is nothing to stack")
-        carry_out, self.aux_tree = self._outputs(result[0], "carry")
+        carry_out, self.carry_tree = self._outputs(result[0], "carry")
         ys, self.out_tree = self._outputs(result[1], "y")
         return carry_out + ys
 
@@ -173,8 +179,8 @@ def scan(f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = 
     if config.disable_jit.value:
         return _python_scan(f, init, xs, x_leaves, xs_tree, n, reverse)
     row_types = [type_of(x).unbatched() for x in x_leaves]
-    program, captured, flat, leaves = _stage_step(
-        "scan", f, init, leaves, init_tree, row_types, lambda: _ScanStep(f, init_tree, xs_tree), 0, True)  # type: ignore[arg-type,return-value]
+    program, captured, flat, leaves = _stage_step("scan", f, init, leaves, init_tree, row_types,
+                                                  lambda: _ScanStep(f, init_tree, xs_tree))
     turns = n if unroll is True else 1 if unroll is False else int(unroll)
     if turns < 1 and n:
         raise errors.value_error(f"unroll is {unroll!r}, a positive int or a bool is required", op="scan")
@@ -245,7 +251,7 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
         return state
     body, body_captured, _, leaves = _stage_step(
         "while_loop", body_fun, init_val, leaves, init_tree, [],
-        lambda: FlatFunction(body_fun, tree.treedef_tuple([init_tree]), op="while_loop"), 0, False)
+        lambda: _LoopStep(body_fun, tree.treedef_tuple([init_tree]), op="while_loop"))
     test = FlatFunction(cond_fun, tree.treedef_tuple([init_tree]), op="while_loop")
     cond_program, cond_captured = stage(test, [type_of(x) for x in leaves], name=function_name(cond_fun),
                                         what="while_loop")

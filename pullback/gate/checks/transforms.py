@@ -45,9 +45,9 @@ def _agree(session: Session, record: Recorder, what: str, paths: Sequence[str], 
         record.measure(what, leaf=path, difference=gap.largest, tolerance=bound)
         if gap.largest > bound:
             fine = False
-            record.fail(f"{what} disagree", leaf=path, measured=_shown(a, b, gap), line=of_function(function or session.function()),
+            record.fail(f"{what} disagree", leaf=path, measured=_shown(a, b, gap),
                         expected=f"equal to {bound:.2g} ({tolerance.reason})",
-                        fix=fix)
+                        line=of_function(function or session.function()), fix=fix)
     return fine
 
 
