@@ -1,4 +1,4 @@
-"""The command line: `python -m pullback run script.py`, `python -m pullback doctor`."""
+"""The command line: `python -m pullback run script.py`, `verify script.py`, `doctor`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("-m", dest="module", action="store_true", help="the target is a module")
     run.add_argument("target", help="script.py, or a module's name with -m")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
+    commands.add_parser("verify", add_help=False, help="check a differentiated program: derivatives, keys, purity, ...")
     commands.add_parser("doctor", help="versions, devices, and the state of the compile cache")
     return parser
 
@@ -51,6 +52,10 @@ def _doctor() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; returns the exit code."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments[:1] == ["verify"]:  # has a parser of its own, and loads no engine before it knows which
+        from pullback.gate.cli import main as verify
+        return verify(arguments[1:])
     options = _parser().parse_args(arguments)
     if options.command == "run":
         _run(options.target, options.arguments, options.module, options.quiet)

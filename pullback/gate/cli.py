@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("pullback verify: interrupted", file=sys.stderr)
         return EXIT_CODES["interrupted"]
-    print(report.text())
+    _show(report.text())
     if options.json:
         try:
             Path(options.json).write_text(report.json() + "\n")
@@ -75,12 +75,26 @@ def _verify(options: argparse.Namespace) -> Report:
     with Watch(engine) as watch:
         module = _loaded(path, engine)
         if options.args is not None:
-            model: Model = bare_function(_named(module, path, name, "--args needs the name of a function"), options.args,
-                                         engine, options.seed, f"{path}:{name}")
+            function = _named(module, path, name, "--args needs the name of a function")
+            model: Model = bare_function(function, options.args, engine, options.seed, options.target)
         else:
             model = _model(module, path, name)
         return verify_in(watch, engine, model, checks, options.seed, _silent if options.quiet else _progress,
                          name=options.target)
+
+
+def _show(text: str) -> None:
+    """Prints the report; on a terminal, and where rich is installed, with the outcomes in colour."""
+    if not sys.stdout.isatty() or importlib.util.find_spec("rich") is None:
+        print(text)
+        return
+    from rich.console import Console
+    from rich.text import Text
+    shown = Text(text)
+    for pattern, style in ((r"^(FAIL|ERROR)\b|\bfail\b|^failed:|^internal error:", "bold red"),
+                           (r"\bpass\b|^passed:", "green"), (r"^note\b|\bskip\b|^nothing ran:", "yellow")):
+        shown.highlight_regex("(?m)" + pattern, style)
+    Console(soft_wrap=True).print(shown)
 
 
 def _silent(result: Result) -> None:
@@ -142,7 +156,8 @@ def _model(module: ModuleType, path: str, name: str) -> Model:
     if len(models) == 1:
         return next(iter(models.values()))
     if models:
-        raise UsageError(f"{path} has {len(models)} models: {', '.join(models)}", f"name one: {path}:{next(iter(models))}")
+        raise UsageError(f"{path} has {len(models)} models: {', '.join(models)}",
+                         f"name one: {path}:{next(iter(models))}")
     raise UsageError(f"{path} has no gate.Model",
                      "add one (from pullback import gate; model = gate.Model(loss, params, batch)), or name a function "
                      f'and its arguments: {path}:function --args "f32[8,4], f32[8]"')

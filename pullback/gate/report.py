@@ -102,9 +102,12 @@ class Report:
     environment: dict[str, Any]
     results: list[Result] = dataclasses.field(default_factory=list)
     tolerances: dict[str, Any] = dataclasses.field(default_factory=dict)
+    interrupted: bool = False
 
     @property
     def outcome(self) -> str:
+        if self.interrupted:
+            return "interrupted"
         statuses = {result.status for result in self.results}
         if "error" in statuses:
             return "internal error"

@@ -80,7 +80,8 @@ def verify_in(watch: Watch, engine: Engine, model: Model, checks: Sequence[Check
     if not isinstance(model, Model):
         raise UsageError(f"a {type(model).__name__} was given where a gate.Model is required",
                          "return gate.Model(loss, params, batch)")
-    report = Report(model.name or name or getattr(model.loss or model.forward, "__name__", "model"), seed, engine.environment(),
+    report = Report(model.name or name or getattr(model.loss or model.forward, "__name__", "model"), seed,
+                    engine.environment(),
                     tolerances={place: {"relative": t.relative, "absolute": t.absolute, "reason": t.reason}
                                 for place, t in model.tolerances.items()})
     session: Session | None = None
@@ -101,11 +102,16 @@ def verify_in(watch: Watch, engine: Engine, model: Model, checks: Sequence[Check
         except UsageError as error:
             Recorder(result).fail("the model is not usable", measured=str(error).split("\n  fix: ")[0],
                                   fix=str(error).partition("\n  fix: ")[2])
+        except KeyboardInterrupt:
+            report.interrupted = True
+            Recorder(result).skip("interrupted")
         except Exception as error:
             _raised(engine, result, error)
         result.seconds = time.perf_counter() - started
         report.results.append(result)
         tell(result)
+        if report.interrupted:
+            break
     return report
 
 
