@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -133,12 +134,14 @@ class Session:
         if not is_float(leaf):
             return Tolerance(reason="no float")
         if self._coarsest is None:
-            text = self.engine.program(lambda *given: self.objective(*given), *self.split(self.params.leaves),
-                                       self.batch.leaves, self.objective_key).text
-            self._coarsest = next((dtype for dtype, mark in (("bfloat16", "bf16["), ("float16", ":f16["))
-                                   if mark in text), "")
+            self._coarsest = self.coarsest(*self.split(self.params.leaves), self.batch.leaves, self.objective_key)
         coarsest = max(self._coarsest or dtype_name(leaf), dtype_name(leaf), key=lambda dtype: DEFAULT.get(dtype, 0.0))
         return Tolerance(DEFAULT.get(coarsest, DEFAULT["float32"]), reason=f"the default of {coarsest}")
+
+    def coarsest(self, *args: Any) -> str:
+        """The 16-bit float dtype that the objective's program computes with inside, or ""."""
+        text = self.engine.program(lambda *given: self.objective(*given), *args).text
+        return "bfloat16" if "bf16[" in text else "float16" if re.search(r"\bf16\[", text) else ""
 
     def function(self) -> Callable[..., Any]:
         """The user's function behind the objective."""

@@ -173,6 +173,7 @@ class Watch:
             self._note(Event("random", name, site, rows, detail))
 
         if self.engine.is_traced(words):
+            self._note(Event("traced", name, site))
             self.engine.callback(note, words)
         else:
             note(words)

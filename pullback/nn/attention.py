@@ -14,6 +14,7 @@ from pullback.numpy import promotion
 from pullback.numpy.arguments import ArrayLike, array, like
 from pullback.ops import contract, move
 from pullback.ops import elementwise as ops
+from pullback.ops.convert import stop_gradient
 from pullback.ops.integer import and_
 
 __all__ = ["dot_product_attention"]
@@ -37,7 +38,7 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike, bi
         queries are 0.
       local_window_size: (left, right): a query at position i sees keys from i - left to i + right; an int for both.
       implementation: None or 'xla'.
-      return_residual: also return the logarithm of the sums of exponentials, float[b, t, n].
+      return_residual: also return the logarithm of the sums of exponentials, float[b, t, n]; it has no derivative.
 
     Returns:
       float[b, t, n, h], or without b. A query that sees no key gets the mean of all values. Scores and softmax are
@@ -85,7 +86,7 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike, bi
     out = move.reshape(out, shape=(t, n, h)) if single else out
     if not return_residual:
         return out
-    residual = _heads_last(retype(logsumexp(scores, axis=-1), k.type.dtype), (b, t, n))
+    residual = _heads_last(retype(logsumexp(stop_gradient(scores), axis=-1), k.type.dtype), (b, t, n))
     return out, move.reshape(residual, shape=(t, n)) if single else residual
 
 

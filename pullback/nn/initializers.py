@@ -39,15 +39,12 @@ class Initializer(Protocol):
 
 
 def __getattr__(name: str) -> Any:
-    why = ", which needs a QR decomposition" if name in ("orthogonal", "delta_orthogonal") else ""
-    raise errors.make(errors.UnsupportedError, f"pullback.nn.initializers has no {name!r}{why}", op="",
-                      fix="docs/jax_compat.md lists the supported names of jax")
+    raise errors.unsupported(f"pullback.nn.initializers.{name}")
 
 
-def _dtype(dtype: Any, default: Any, kinds: str = "biufc") -> Any:
-    """The dtype asked for, else that of the initializer, else the default float dtype."""
-    wanted = default if dtype is None else dtype
-    found = dtypes.canonicalize(dtypes.float64 if wanted is None else wanted)
+def _dtype(dtype: Any, kinds: str = "biufc") -> Any:
+    """The dtype asked for, else the default float dtype."""
+    found = dtypes.canonicalize(dtypes.float64 if dtype is None else dtype)
     if dtypes.kind(found) not in kinds:
         raise errors.value_error(f"dtype is {dtypes.short_name(found)}, a float{' or complex' * ('c' in kinds)} dtype "
                                  "is required", fix="leave dtype out, or convert the result with astype")
@@ -65,12 +62,12 @@ def zeros(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> 
       shape: of the result.
       dtype: None: the default float dtype.
     """
-    return placed(lax.full(as_shape(shape), 0, _dtype(dtype, None)), out_sharding)  # type: ignore[no-any-return]
+    return placed(lax.full(as_shape(shape), 0, _dtype(dtype)), out_sharding)  # type: ignore[no-any-return]
 
 
 def ones(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Array:
     """Ones; as zeros."""
-    return placed(lax.full(as_shape(shape), 1, _dtype(dtype, None)), out_sharding)  # type: ignore[no-any-return]
+    return placed(lax.full(as_shape(shape), 1, _dtype(dtype)), out_sharding)  # type: ignore[no-any-return]
 
 
 def constant(value: ArrayLike, dtype: Any = None) -> Initializer:
@@ -80,10 +77,8 @@ def constant(value: ArrayLike, dtype: Any = None) -> Initializer:
       value: number[...]
       dtype: of arrays for which none is asked; None: the default float dtype.
     """
-    default = dtype
-
-    def init(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Array:
-        held = retype(array(promotion.operand(value)), _dtype(dtype, default))
+    def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Array:
+        held = retype(array(promotion.operand(value)), _dtype(dtype))
         return placed(promotion.broadcast_to(held, as_shape(shape)), out_sharding)  # type: ignore[no-any-return]
 
     return init
@@ -104,10 +99,8 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
       scale: the end of the interval.
       dtype: a float dtype, of arrays for which none is asked; None: the default float dtype.
     """
-    default = dtype
-
-    def init(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Array:
-        found = _dtype(dtype, default, "f")
+    def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Array:
+        found = _dtype(dtype, "f")
         return placed(_times(random.uniform(key, shape, found), scale), out_sharding)  # type: ignore[no-any-return]
 
     return init
@@ -120,10 +113,8 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
       stddev: their standard deviation.
       dtype: a float or complex dtype, of arrays for which none is asked; None: the default float dtype.
     """
-    default = dtype
-
-    def init(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Array:
-        found = _dtype(dtype, default, "fc")
+    def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Array:
+        found = _dtype(dtype, "fc")
         return placed(_times(random.normal(key, shape, found), stddev), out_sharding)  # type: ignore[no-any-return]
 
     return init
@@ -137,10 +128,8 @@ def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, u
       dtype: a float dtype, of arrays for which none is asked; None: the default float dtype.
       lower, upper: the interval of the standard normal numbers.
     """
-    default = dtype
-
-    def init(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Array:
-        found = _dtype(dtype, default, "f")
+    def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Array:
+        found = _dtype(dtype, "f")
         return placed(_times(random.truncated_normal(key, lower, upper, shape, found), stddev),
                       # type: ignore[no-any-return]
                       out_sharding)
@@ -193,10 +182,8 @@ def variance_scaling(scale: Any, mode: str, distribution: str, in_axis: Axes = -
         raise errors.value_error(f"distribution is {distribution!r}; 'truncated_normal', 'normal' or 'uniform' is "
                                  "required",
                                  fix="check the spelling")
-    default = dtype
-
-    def init(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Array:
-        found, sizes = _dtype(dtype, default, "fc"), as_shape(shape)
+    def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Array:
+        found, sizes = _dtype(dtype, "fc"), as_shape(shape)
         n = _fan(mode, sizes, in_axis, out_axis, batch_axis)
         # The few roundings here are jax's.
         real = dtypes.to_real(found)

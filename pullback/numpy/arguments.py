@@ -137,7 +137,7 @@ def rearranged(x: Any, index: np.ndarray, axis: int) -> Any:
     """The elements of `x` at known positions along `axis`."""
     if not index.size:
         return part(x, axis, 0, 0)
-    pieces = []
+    pieces: list[Any] = []
     for start, step, count in _runs(index.tolist()):
         if len(pieces) == _PIECES:
             return picked(x, positions(index), axis)

@@ -59,13 +59,13 @@ def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
       [0, 1, 3, 6]
     """
     no_out(out)
-    return _running(a, axis, dtype, cumulative.cumsum, cumulative.cummax, "cumsum", False)  # type: ignore[no-any-return]
+    return _running(a, axis, dtype, cumulative.cumsum, cumulative.cummax, "cumsum", False)
 
 
 def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
     """The products of the elements up to each one; arguments as for cumsum. The derivative is right at zeros."""
     no_out(out)
-    return _running(a, axis, dtype, cumulative.cumprod, cumulative.cummin, "cumprod", False)  # type: ignore[no-any-return]
+    return _running(a, axis, dtype, cumulative.cumprod, cumulative.cummin, "cumprod", False)
 
 
 def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike | None = None,
@@ -140,7 +140,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
     if times < 0:
         raise errors.value_error(f"n is {times}, 0 or more is required", fix="cumsum is the inverse")
     if times == 0:
-        return x  # type: ignore[no-any-return]
+        return x
     axis = _vector_axis(x, axis)
     pieces = [v for v in (prepend, x, append) if v is not None]
     if len(pieces) > 1:
@@ -155,7 +155,7 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
         if size == 0:
             break
         x = subtract(part(x, axis, 1, size), part(x, axis, 0, size - 1))
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Array:

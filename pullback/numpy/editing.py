@@ -143,7 +143,7 @@ def delete(arr: ArrayLike, obj: ArrayLike | slice, axis: int | None = None, *,
                     "mark them static; or give distinct integers and assume_unique_indices=True")
     if not dtypes.is_bool(t.dtype):
         _outside(numbers, n, n - 1)
-    return rearranged(x, np.delete(np.arange(n), numbers), axis)  # type: ignore[no-any-return]
+    return rearranged(x, np.delete(np.arange(n), numbers), axis)
 
 
 def _deleted_traced(x: Any, places: Any, axis: int) -> Any:
@@ -177,4 +177,4 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: int | Sequence[int] | No
         found = np.flatnonzero(nonzero.any(tuple([j for j in range(nonzero.ndim) if j != i])))
         first, last = (int(found[0]), int(found[-1]) + 1) if found.size else (0, 0)
         x = part(x, i, first if "f" in sides else 0, last if "b" in sides or not found.size else nonzero.shape[i])
-    return x  # type: ignore[no-any-return]
+    return x

@@ -138,7 +138,7 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | No
         x = x if dtype is None else converted(x, requested(dtype, "stack"))
         axis = one_axis(axis, x.type.ndim)
         if axis == 0:
-            return x  # type: ignore[no-any-return]
+            return x
         return move.transpose(x, perm=(*range(1, axis + 1), 0, *range(axis + 1, x.type.ndim)))
     xs = _operands(arrays, dtype)
     first = xs[0].type

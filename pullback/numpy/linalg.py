@@ -27,8 +27,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    raise errors.make(errors.UnsupportedError, f"pullback.numpy.linalg has no {name!r}", op="",
-                      fix="docs/jax_compat.md lists the supported names of jax")
+    raise errors.unsupported(f"pullback.numpy.linalg.{name}")
 
 
 # -- norms --------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Sequence
@@ -81,19 +82,26 @@ def inexact(x: Any) -> Any:
     return v if dtypes.is_inexact(t.dtype) else retype(v, dtypes.to_inexact(t.dtype), t.weak)
 
 
-_REALS = (float, int)
+def _scalar_beside(x: Any, dtype: Any) -> Any:
+    """A Python number beside an array of the default dtype of its kind; None where it must be converted."""
+    if (type(x) is float or type(x) is int) and not config.enable_x64.value:
+        if dtype == dtypes.float32:
+            return float(x)
+        if type(x) is int and dtype == dtypes.int32 and -(2**31) <= x < 2**31:
+            return x
+    return None
 
 
 def _quick(x: Any, y: Any) -> tuple[Any, Any] | None:
-    """Two operands in the commonest cases: arrays of one type, or a float32 array and a Python number."""
+    """Two operands in the commonest cases: arrays of one type, or an array and a Python number."""
     if isinstance(x, Array):
         if isinstance(y, Array):
             return (x, y) if x.type == y.type else None
-        if type(y) in _REALS and x.type.dtype == dtypes.float32 and not config.enable_x64.value:
-            return x, float(y)
-    elif isinstance(y, Array) and type(x) in _REALS:
-        if y.type.dtype == dtypes.float32 and not config.enable_x64.value:
-            return float(x), y
+        y = _scalar_beside(y, x.type.dtype)
+        return None if y is None else (x, y)
+    if isinstance(y, Array):
+        x = _scalar_beside(x, y.type.dtype)
+        return None if x is None else (x, y)
     return None
 
 
@@ -112,6 +120,11 @@ def inexact_pair(x: Any, y: Any) -> Sequence[Any]:
 
 def broadcast_shapes(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The shape that arrays of these shapes broadcast to, by NumPy's rules."""
+    return _broadcast_shapes(tuple(shapes))
+
+
+@functools.lru_cache(4096)
+def _broadcast_shapes(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
     ndim = max([len(s) for s in shapes], default=0)
     result = []
     for i in range(ndim):

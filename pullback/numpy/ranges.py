@@ -122,7 +122,8 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
     computed = type_of(low).dtype
     if target is not None and dtypes.is_inexact(target):
         computed = dtypes.promote([(computed, False), (target, False)])[0]
-    low, high = retype(low, computed), retype(high, computed)
+    # Weak ends may stay so: the shares are strong.
+    low, high = (v if type_of(v).dtype == computed else retype(v, computed) for v in (low, high))
     shape = np.broadcast_shapes(type_of(low).shape, type_of(high).shape)
     axis = one_axis(axis, len(shape) + 1)
     full = (*shape[:axis], count, *shape[axis:])

@@ -261,12 +261,12 @@ def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bo
     Raises:
       ValueError: if there are no elements, or for an axis out of range. TypeError: for complex numbers.
     """
-    return _position(a, axis, out, keepdims, reduce.argmax)  # type: ignore[no-any-return]
+    return _position(a, axis, out, keepdims, reduce.argmax)
 
 
 def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """The position of the smallest element along an axis; as argmax."""
-    return _position(a, axis, out, keepdims, reduce.argmin)  # type: ignore[no-any-return]
+    return _position(a, axis, out, keepdims, reduce.argmin)
 
 
 # -- truth --------------------------------------------------------------------------------------------
@@ -288,13 +288,13 @@ def _truths(a: ArrayLike, axis: Axis, out: None, keepdims: bool, where: Any, ope
 def any(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *,
         where: ArrayLike | None = None) -> Array:
     """Whether an element along axes is not zero; False where there is none."""
-    return _truths(a, axis, out, keepdims, where, reduce.reduce_or, False)  # type: ignore[no-any-return]
+    return _truths(a, axis, out, keepdims, where, reduce.reduce_or, False)
 
 
 def all(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *,
         where: ArrayLike | None = None) -> Array:
     """Whether all elements along axes are not zero; True where there are none."""
-    return _truths(a, axis, out, keepdims, where, reduce.reduce_and, True)  # type: ignore[no-any-return]
+    return _truths(a, axis, out, keepdims, where, reduce.reduce_and, True)
 
 
 # -- means and variances ------------------------------------------------------------------------------

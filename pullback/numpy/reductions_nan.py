@@ -75,13 +75,13 @@ def _extreme(a: ArrayLike, axis: Axis, out: None, keepdims: bool, initial: Any, 
 def nanmax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False,
            initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Array:
     """The largest element along axes that is no NaN; NaN if there is none. Arguments as for max."""
-    return _extreme(a, axis, out, keepdims, initial, where, reductions.max, lowest)  # type: ignore[no-any-return]
+    return _extreme(a, axis, out, keepdims, initial, where, reductions.max, lowest)
 
 
 def nanmin(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False,
            initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Array:
     """The smallest element along axes that is no NaN; NaN if there is none. Arguments as for min."""
-    return _extreme(a, axis, out, keepdims, initial, where, reductions.min, highest)  # type: ignore[no-any-return]
+    return _extreme(a, axis, out, keepdims, initial, where, reductions.min, highest)
 
 
 def nanmean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None,
@@ -127,9 +127,9 @@ def _position(a: ArrayLike, axis: int | None, out: None, keepdims: bool | None, 
 
 def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """The position of the largest element along an axis that is no NaN; -1 if there is none. See argmax."""
-    return _position(a, axis, out, keepdims, reductions.argmax, lowest)  # type: ignore[no-any-return]
+    return _position(a, axis, out, keepdims, reductions.argmax, lowest)
 
 
 def nanargmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
     """The position of the smallest element along an axis that is no NaN; -1 if there is none. See argmin."""
-    return _position(a, axis, out, keepdims, reductions.argmin, highest)  # type: ignore[no-any-return]
+    return _position(a, axis, out, keepdims, reductions.argmin, highest)

@@ -188,7 +188,7 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, *, siz
             raise errors.value_error(f"condition holds at {index[-1]}, axis {axis} of {x.type} has size {n}",
                                      fix="cut the condition off")
         if count is None or count <= index.size:
-            return rearranged(x, index[:count], axis)  # type: ignore[no-any-return]
+            return rearranged(x, index[:count], axis)
         shape = (*x.type.shape[:axis], count - index.size, *x.type.shape[axis + 1:])
         rest = move.broadcast_in_dim(fill, shape=shape, dims=())
         return move.concatenate(rearranged(x, index, axis), rest, axis=axis)

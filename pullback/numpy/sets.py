@@ -238,7 +238,7 @@ def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: Arra
 
 def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The different elements, in rising order; see unique. NaNs are all different."""
-    return _unique(x, None, False, checked_size(size), fill_value)[0]  # type: ignore[no-any-return]
+    return _unique(x, None, False, checked_size(size), fill_value)[0]
 
 
 # -- membership ---------------------------------------------------------------------------------------
@@ -355,13 +355,13 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, si
         x, _, keep = _different(x, count is not None)
     outside = isin(x, others, invert=True)
     keep = outside if keep is None else integer.and_(outside, keep)
-    return _kept([x], keep, count, [_constant(0 if fill_value is None else fill_value)])[0]  # type: ignore[no-any-return]
+    return _kept([x], keep, count, [_constant(0 if fill_value is None else fill_value)])[0]
 
 
 def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
     """The different elements of two arrays, in rising order; size and fill_value as for unique."""
     xs = [ravel(as_array(x)) for x in promoted(ar1, ar2)]
-    return unique(move.concatenate(*xs, axis=0), size=size, fill_value=fill_value)  # type: ignore[no-any-return]
+    return unique(move.concatenate(*xs, axis=0), size=size, fill_value=fill_value)
 
 
 def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False, *,
@@ -425,4 +425,4 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, siz
         keeps.append(integer.and_(isin(values, other, invert=True), exists))
     values, keep = move.concatenate(*parts, axis=0), move.concatenate(*keeps, axis=0)
     values, keep = sort.sort(values, keep, axis=0, stable=True, keys=1)
-    return _kept([values], keep, count, [_filling(fill_value)])[0]  # type: ignore[no-any-return]
+    return _kept([values], keep, count, [_filling(fill_value)])[0]

@@ -135,7 +135,7 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
     """
     x = array(a)
     if axes is None:
-        return _reversed_axes(x)  # type: ignore[no-any-return]
+        return _reversed_axes(x)
     count = x.type.ndim
     perm = tuple([axis + count if axis < 0 else axis for axis in as_shape(axes, "axes")])
     return _transposed(x, perm) if perm else move.transpose(x, perm=perm)
@@ -181,7 +181,7 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
     perm = [axis for axis in range(count) if axis not in origin]
     for place, axis in sorted(zip(goal, origin)):
         perm.insert(place, axis)
-    return _transposed(x, tuple(perm))  # type: ignore[no-any-return]
+    return _transposed(x, tuple(perm))
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
@@ -190,7 +190,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     perm = list(range(x.type.ndim))
     i, j = one_axis(axis1, len(perm)), one_axis(axis2, len(perm))
     perm[i], perm[j] = j, i
-    return _transposed(x, tuple(perm))  # type: ignore[no-any-return]
+    return _transposed(x, tuple(perm))
 
 
 def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
@@ -223,7 +223,7 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
     sizes = list(x.type.shape)
     for place in sorted(several_axes(places, len(sizes) + len(places))):
         sizes.insert(place, 1)
-    return _reshaped(x, tuple(sizes))  # type: ignore[no-any-return]
+    return _reshaped(x, tuple(sizes))
 
 
 def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
@@ -239,13 +239,13 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
     x = array(a)
     sizes = x.type.shape
     if axis is None:
-        return _reshaped(x, tuple([n for n in sizes if n != 1]))  # type: ignore[no-any-return]
+        return _reshaped(x, tuple([n for n in sizes if n != 1]))
     axes = several_axes(as_shape(axis, "axis"), len(sizes))
     for i in axes:
         if sizes[i] != 1:
             raise errors.value_error(f"axis {i} of {x.type} has size {sizes[i]}; only axes of size 1 can be dropped",
                                      fix="name an axis of size 1, or index this one")
-    return _reshaped(x, tuple([n for i, n in enumerate(sizes) if i not in axes]))  # type: ignore[no-any-return]
+    return _reshaped(x, tuple([n for i, n in enumerate(sizes) if i not in axes]))
 
 
 def broadcast_to(array: ArrayLike, shape: Any, *, out_sharding: Any = None) -> Array:
@@ -397,7 +397,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
     first, second = pair
     turns = integer(k, "k") % 4
     if turns == 0:
-        return x  # type: ignore[no-any-return]
+        return x
     if turns == 2:
         return move.rev(x, axes=pair)
     return flip(swapaxes(x, first, second), first if turns == 1 else second)
@@ -421,10 +421,10 @@ def roll(a: ArrayLike, shift: Any, axis: int | Sequence[int] | None = None) -> A
     x = array(a)
     if axis is None:
         if x.type.ndim == 0:
-            return x  # type: ignore[no-any-return]
+            return x
         flat = _reshaped(x, (x.type.size,))
         moved = roll(flat, shift, 0)
-        return x if moved is flat else _reshaped(moved, x.type.shape)  # type: ignore[no-any-return]
+        return x if moved is flat else _reshaped(moved, x.type.shape)
     axes = [one_axis(i, x.type.ndim) for i in as_shape(axis, "axis")]
     shifts = list(shift) if isinstance(shift, (list, tuple)) else shift
     if isinstance(shifts, list) and not all([is_known(s) or not isinstance(s, Array) for s in shifts]):
@@ -445,7 +445,7 @@ def roll(a: ArrayLike, shift: Any, axis: int | Sequence[int] | None = None) -> A
         amounts, axes = amounts * (count // len(amounts)), axes * (count // len(axes))
     for amount, i in zip(amounts, axes):
         x = _rolled(x, amount, i)
-    return x  # type: ignore[no-any-return]
+    return x
 
 
 def _check_shift(amount: Any) -> int:

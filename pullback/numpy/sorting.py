@@ -89,7 +89,7 @@ def argsort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: No
         # Twice reversed, equal elements keep their order.
         x, place = move.rev(x, axes=(axis,)), move.rev(place, axes=(axis,))
     result = sorts.sort(x, place, axis=axis, stable=bool(stable), keys=1)[1]
-    return move.rev(result, axes=(axis,)) if descending else result  # type: ignore[no-any-return]
+    return move.rev(result, axes=(axis,)) if descending else result
 
 
 def lexsort(keys: Array | np.ndarray | Sequence[ArrayLike], axis: int = -1) -> Array:
@@ -114,10 +114,10 @@ def lexsort(keys: Array | np.ndarray | Sequence[ArrayLike], axis: int = -1) -> A
             raise errors.value_error(f"key 0 is {xs[0].type}, key {i} is {x.type}: one shape is required",
                                      fix="broadcast them")
     if xs[0].type.ndim == 0:
-        return as_array(index_dtype().type(0))  # type: ignore[no-any-return]
+        return as_array(index_dtype().type(0))
     axis = one_axis(axis, xs[0].type.ndim)
     place = move.iota(shape=xs[0].type.shape, dtype=index_dtype(), axis=axis)
-    return sorts.sort(*xs[::-1], place, axis=axis, stable=True, keys=len(xs))[-1]  # type: ignore[no-any-return]
+    return sorts.sort(*xs[::-1], place, axis=axis, stable=True, keys=len(xs))[-1]
 
 
 def _split_point(kth: int, x: Any, axis: int) -> None:
@@ -248,10 +248,10 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
         return before(element, x) if side == "left" else bits.not_(before(x, element))
 
     if n == 0 or method == "compare_all":
-        return _by_comparing(xs, values, goes_after)  # type: ignore[no-any-return]
+        return _by_comparing(xs, values, goes_after)
     if method == "sort":
-        return _by_sorting(xs, values, side)  # type: ignore[no-any-return]
-    return _by_halves(xs, values, goes_after, method == "scan_unrolled")  # type: ignore[no-any-return]
+        return _by_sorting(xs, values, side)
+    return _by_halves(xs, values, goes_after, method == "scan_unrolled")
 
 
 def _by_comparing(xs: Any, values: Any, goes_after: Callable[[Any, Any], Any]) -> Any:
@@ -327,12 +327,12 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str 
         return searchsorted(limits, values, "left" if right else "right", method=how)
 
     if n < 2:
-        return rising()  # type: ignore[no-any-return]
+        return rising()
     if not isinstance(limits, Tracer):
         steps = np.diff(wide(known(limits, "", "")))
         if not (steps >= 0).all() and not (steps <= 0).all():
             raise errors.value_error("bins neither rise nor fall", fix="sort them")
-        return rising() if (steps >= 0).all() else falling()  # type: ignore[no-any-return]
+        return rising() if (steps >= 0).all() else falling()
     first = move.reshape(part(limits, 0, 0, 1), shape=())
     last = move.reshape(part(limits, 0, n - 1, n), shape=())
     return elementwise.select_n(elementwise.ge(last, first), falling(), rising())

@@ -78,7 +78,7 @@ def _add_arrays(x: np.ndarray, word: np.ndarray, n: int) -> np.ndarray:
 
 
 def threefry_arrays(k0: np.ndarray, k1: np.ndarray, x0: np.ndarray, x1: np.ndarray
-                     ) -> tuple[np.ndarray, np.ndarray]:
+                    ) -> tuple[np.ndarray, np.ndarray]:
     """threefry on uint32 arrays; x0 and x1 are overwritten."""
     scratch = np.empty_like(x1)
 
@@ -379,7 +379,7 @@ class RandomBits(KeyPrimitive):
             ) -> Outputs:
         lead = keys.type.shape[:-1]
         x0, x1 = threefry_hlo(b, _word(b, keys, 0), _word(b, keys, 1), *_counters(b, lead, shape),
-                               range(len(lead)))
+                              range(len(lead)))
         if bit_width == 64:
             x0, x1 = b.convert(x0, dtypes.uint64), b.convert(x1, dtypes.uint64)
             return [b.or_(_shift(b, True, x0, 32), x1)]

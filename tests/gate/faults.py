@@ -1,17 +1,30 @@
 """Models with one fault each, the check that must name it, and a text of the line it must name."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 
 from pullback import gate
-from tests.gate.healthy import BATCH, CONTRACT, PARAMS, D, H, N, guarded, numbers
+from tests.gate.healthy import BATCH, CONTRACT, PARAMS, D, guarded, numbers
 
-FAULTS = {}
+
+class Fault(NamedTuple):
+    """A broken model; `line` is part of the source line, `leaf` of the leaf, `text` of the finding that is expected."""
+
+    build: Callable
+    check: str
+    line: str
+    leaf: str
+    text: str
+
+
+FAULTS: dict[str, Fault] = {}
 
 
 def fault(check, line="", leaf="", text=""):
-    """Registers a model; `line` is part of the source line, `leaf` of the leaf, `text` of the finding."""
     def register(build):
-        FAULTS[build.__name__] = (build, check, line, leaf, text)
+        FAULTS[build.__name__] = Fault(build, check, line, leaf, text)
         return build
     return register
 
@@ -396,6 +409,3 @@ def test_data_in_training(jax):
     other = {"x": numbers(2, D, seed=9), "y": numbers(2, seed=9)}
     test = {name: np.stack([other[name][0], BATCH[name][2]]) for name in BATCH}
     return guarded(jax, loss, splits={"train": BATCH, "test": test})
-
-
-assert N == 6 and H == 4

@@ -178,4 +178,8 @@ def whole_batch(jax):
                       coupled="the mean of the batch is taken away", accepts={"NaN": "none is swallowed"})
 
 
-HEALTHY = (plain, kink, corner, zero_head, target, straight_through, dropout, folded, custom_rule, half, whole_batch)
+# Each with the checks that it could mislead; none: all.
+HEALTHY = {plain: [], kink: ["derivative"], corner: ["derivative"], zero_head: ["flow"],
+           target: ["derivative", "flow"], straight_through: ["derivative"], dropout: ["keys", "transforms"],
+           folded: ["keys"], custom_rule: ["derivative"], half: ["derivative", "transforms"],
+           whole_batch: ["contract", "refusal"]}

@@ -61,9 +61,9 @@ def test_bits(shape, wide):
             same("bits", shape, dtype)
 
 
-# Distributions of given parameters: name, arguments before the shape, units in the last place.
+# Distributions: name, arguments before the shape, units in the last place (log1p of older XLA errs by 120).
 PLAIN = [
-    ("uniform", (), 0), ("normal", (), 64), ("exponential", (), 64), ("laplace", (), 64), ("logistic", (), 64),
+    ("uniform", (), 0), ("normal", (), 64), ("exponential", (), 256), ("laplace", (), 256), ("logistic", (), 256),
     ("cauchy", (), 4000), ("gumbel", (), 16), ("maxwell", (), 128), ("rademacher", (), 0),
     ("truncated_normal", (-1.0, 2.0), 64), ("truncated_normal", (-1, np.float64(1.5)), 64), ("pareto", (1.5,), 64),
     ("rayleigh", (2.0,), 16), ("weibull_min", (2.0, 3.0), 64), ("weibull_min", (2, 3), 64), ("lognormal", (0.5,), 64),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from typing import Any
 
 import numpy as np
@@ -55,7 +57,6 @@ def _cases(session: Session) -> Iterator[tuple[str, list[Any], list[Any] | None,
         if any((spec := session.batch_spec(i)) is not None and spec.bounded for i in range(len(batch))):
             yield "lower bounds", _changed(session, lambda x, spec, name: _bound(x, spec, -1)), None, True
             yield "upper bounds", _changed(session, lambda x, spec, name: _bound(x, spec, 1)), None, True
-        # An overflow may be the right answer (exp of a large number); a NaN is not.
         yield "large values", _changed(session, lambda x, spec, name: _scaled(x, _LARGE.get(name, 1e4))), None, False
         yield "tiny values", _changed(session, lambda x, spec, name: _scaled(x, _TINY.get(name, 1e-6))), None, True
 
@@ -96,14 +97,17 @@ def _bad(x: Any) -> tuple[int, int]:
 
 def _judge(session: Session, record: Recorder, name: str, counts: dict[str, tuple[int, int]], strict: bool,
            params: list[Any] | None, batch: list[Any]) -> None:
-    bad = {place: found for place, found in counts.items() if found[0] or (strict and found[1])}
-    overflow = [place for place, found in counts.items() if any(found)]
+    bad = {place: found for place, found in counts.items() if any(found)}
     if not bad:
-        if overflow:
-            record.note(f"{name}: overflow to infinity", measured=", ".join(overflow))
         return
     first = next(iter(bad))
     line = _origin(session, params or session.params.leaves, batch)
+    # An overflow may be the right answer to a huge value. A NaN is not, where a contract allows every value.
+    declared = any(session.batch_spec(i) for i in session.batch.floats)
+    if not strict and not (declared and any(nans for nans, _ in bad.values())):
+        record.note(f"{name}: overflow", measured=", ".join(list(bad)[:4]), line=line,
+                    fix="declare the range of the input in a contract, if such values do not come")
+        return
     listed = "; ".join(f"{place}: {nans} NaN, {infinities} infinite" for place, (nans, infinities) in
                       list(bad.items())[:4])
     record.fail(f"{name}: not finite", measured=listed + (f"; and {len(bad) - 4} more" if len(bad) > 4 else ""),
@@ -124,7 +128,8 @@ def _origin(session: Session, params: list[Any], batch: list[Any]) -> Site | Non
 
     for run in (lambda: of_trainable(*trainable), lambda: engine.jvp(of_trainable, trainable, ones)):
         try:
-            with session.watch.eagerly(), engine.trapping():
+            # An engine may report in its own words that it looks for the operation.
+            with session.watch.eagerly(), engine.trapping(), redirect_stdout(io.StringIO()):
                 run()
         except FloatingPointError as error:
             return session.site(error)
