@@ -130,6 +130,8 @@ class ConcreteArray(Array):
         return self.numpy().tolist()
 
     def _scalar(self, what: str) -> Any:
+        if self.type.is_key:
+            raise errors.make(TypeError, f"{what}() of a PRNG key", op="", fix="random.key_data(key) gives its words")
         if self.type.size != 1 or self.type.ndim:
             raise errors.make(TypeError, f"{what}() of an array of type {self.type}; "
                               "only arrays without axes convert to Python scalars", op="",
@@ -137,6 +139,8 @@ class ConcreteArray(Array):
         return self.numpy().item()
 
     def __bool__(self) -> bool:
+        if self.type.is_key:
+            self._scalar("bool")
         if self.type.size != 1:
             raise errors.make(ValueError, f"The truth value of an array of type {self.type} is ambiguous",
                               op="", fix="use x.any() or x.all()")

@@ -59,7 +59,7 @@ class Setting(Generic[T]):
         if isinstance(self.default, bool) and not isinstance(value, bool):
             if value not in (0, 1):
                 raise ValueError(f"setting {self.name}: got {value!r}, a bool is required")
-            return bool(value)  # type: ignore[return-value]
+            value = bool(value)
         if self.choices and value not in self.choices:
             raise ValueError(f"setting {self.name}: got {value!r}, one of {list(self.choices)} is required")
         return value  # type: ignore[no-any-return]
@@ -112,8 +112,10 @@ debug_infs = Setting("debug_infs", False, "Raise FloatingPointError where an inf
 disable_jit = Setting("disable_jit", False, "Run jitted functions operation by operation.", traced=True)
 log_compiles = Setting("log_compiles", False, "Log each compilation.")
 threefry_partitionable = Setting(
-    "threefry_partitionable", True, "Random bits that do not depend on how arrays are laid out.", traced=True)
-default_prng_impl = Setting("default_prng_impl", "threefry2x32", "The PRNG of new keys.", traced=True)
+    "threefry_partitionable", True, "Random bits that do not depend on how arrays are laid out.", choices=(True,),
+    traced=True)
+default_prng_impl = Setting("default_prng_impl", "threefry2x32", "The PRNG of new keys.",
+                            choices=("threefry2x32",), traced=True)
 eager = Setting("eager", "auto", "Where eager operations run: auto, numpy or xla.",
                 choices=("auto", "numpy", "xla"))
 

@@ -200,9 +200,19 @@ class MovesKeys(Primitive):
             return self._on_words(args, params)
         return super().__call__(*args, **params)
 
+    def with_words(self, params: dict[str, Any], ndim: int, words: int) -> dict[str, Any] | None:
+        """The params that do the same to arrays with a last axis of `words`; None where there are none."""
+        return None
+
     def _on_words(self, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """The operation on each of the words that keys are made of, as a batch of them."""
         impl = next(arg.type.dtype.impl for arg in args if hasattr(arg, "type") and arg.type.is_key)
+        first = type_of(args[0])
+        extended = self.with_words(params, first.ndim, first.dtype.key_shape[-1]) if first.is_key else None
+        if extended is not None:
+            self.infer(tuple([type_of(arg) for arg in args]), params)  # errors speak of keys, not of words
+            moved = bind(self, [TABLE["random_unwrap"](arg) for arg in args], extended)[0]
+            return TABLE["random_wrap"](moved, impl=impl)
         words = []
         for arg in args:
             key = hasattr(arg, "type") and arg.type.is_key

@@ -71,6 +71,9 @@ class Reshape(Move):
                 f"{required}", fix=_reshape_fix(x.size, shape))
         return [x.with_shape(shape)]
 
+    def with_words(self, params: dict[str, Any], ndim: int, words: int) -> dict[str, Any]:
+        return {"shape": (*params["shape"], words)}
+
     def numpy(self, x: np.ndarray, *, shape: Shape) -> Outputs:
         return [np.reshape(x, shape)]
 
@@ -127,6 +130,9 @@ class BroadcastInDim(Move):
                     fix="reshape the operand, or name another axis of the result")
         return [x.with_shape(shape)]
 
+    def with_words(self, params: dict[str, Any], ndim: int, words: int) -> dict[str, Any]:
+        return {"shape": (*params["shape"], words), "dims": (*params["dims"], len(params["shape"]))}
+
     def numpy(self, x: np.ndarray, *, shape: Shape, dims: Shape) -> Outputs:
         aligned = [1] * len(shape)
         for n, d in zip(np.shape(x), dims):
@@ -165,6 +171,9 @@ class Transpose(Move):
     def type(self, x: ArrayType, *, perm: Shape) -> list[ArrayType]:
         check_permutation(perm, x.ndim, f"the order of the axes of {x}")
         return [x.with_shape(tuple([x.shape[i] for i in perm]))]
+
+    def with_words(self, params: dict[str, Any], ndim: int, words: int) -> dict[str, Any]:
+        return {"perm": (*params["perm"], ndim)}
 
     def numpy(self, x: np.ndarray, *, perm: Shape) -> Outputs:
         return [np.transpose(x, perm)]
@@ -215,6 +224,10 @@ class Slice(Move):
                 raise errors.type_error(f"stride {step} of axis {axis}; strides must be positive",
                                         fix="use lax.rev to reverse an axis")
         return [x.with_shape(tuple([-((i - j) // step) for i, j, step in zip(start, limit, strides)]))]
+
+    def with_words(self, params: dict[str, Any], ndim: int, words: int) -> dict[str, Any]:
+        return {"start": (*params["start"], 0), "limit": (*params["limit"], words),
+                "strides": (*params["strides"], 1)}
 
     def numpy(self, x: np.ndarray, *, start: Shape, limit: Shape, strides: Shape) -> Outputs:
         return [np.asarray(x)[tuple([builtins.slice(i, j, k) for i, j, k in zip(start, limit, strides)])]]
@@ -390,6 +403,9 @@ class Concatenate(Move):
         shape = (*first.shape[:axis], sum([t.shape[axis] for t in types]), *first.shape[axis + 1:])
         return [ArrayType(shape, first.dtype, all([t.weak for t in types]))]
 
+    def with_words(self, params: dict[str, Any], ndim: int, words: int) -> dict[str, Any]:
+        return params
+
     def numpy(self, *arrays: np.ndarray, axis: int) -> Outputs:
         return [np.concatenate(arrays, axis)]
 
@@ -438,6 +454,9 @@ class Rev(Move):
         if len(set(axes)) != len(axes) or any([not 0 <= axis < x.ndim for axis in axes]):
             raise errors.type_error(f"axes {axes} must be distinct axes of {x}", fix="name each axis once")
         return [x]
+
+    def with_words(self, params: dict[str, Any], ndim: int, words: int) -> dict[str, Any]:
+        return params
 
     def numpy(self, x: np.ndarray, *, axes: Shape) -> Outputs:
         return [np.flip(x, axes)]

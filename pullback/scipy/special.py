@@ -418,11 +418,12 @@ def log_ndtr(x: ArrayLike, series_order: int = 3) -> Array:
 
 
 def _log_ndtr(v: Any, order: int) -> Any:
-    low, high = (-20.0, 8.0) if v.type.dtype == dtypes.float64 else (-10.0, 5.0)
-    above, below = ops.gt(v, like(v, high)), ops.lt(v, like(v, low))
+    low = -20.0 if v.type.dtype == dtypes.float64 else -10.0
+    above, below = ops.gt(v, like(v, 0)), ops.lt(v, like(v, low))
     # Each branch gets a number it can take where another one is chosen, so that no derivative is NaN.
-    upper = ops.neg(_ndtr(ops.neg(ops.max(v, like(v, high)))))
-    middle = ops.log(_ndtr(ops.clamp(like(v, low), v, like(v, high))))
+    upper = ops.log1p(ops.neg(_ndtr(ops.neg(ops.max(v, like(v, 0))))))
+    # Not clamp, whose derivative at the end 0 is 0.
+    middle = ops.log(_ndtr(ops.select_n(or_(above, below), v, like(v, low))))
     far = ops.min(v, like(v, low))
     inverse = ops.div(like(v, 1), ops.square(far))
     total: Any = like(v, 1)
