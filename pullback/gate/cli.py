@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 import os
 import sys
@@ -88,13 +89,11 @@ def _show(text: str) -> None:
     if not sys.stdout.isatty() or importlib.util.find_spec("rich") is None:
         print(text)
         return
-    from rich.console import Console
-    from rich.text import Text
-    shown = Text(text)
+    shown = importlib.import_module("rich.text").Text(text)
     for pattern, style in ((r"^(FAIL|ERROR)\b|\bfail\b|^failed:|^internal error:", "bold red"),
                            (r"\bpass\b|^passed:", "green"), (r"^note\b|\bskip\b|^nothing ran:", "yellow")):
         shown.highlight_regex("(?m)" + pattern, style)
-    Console(soft_wrap=True).print(shown)
+    importlib.import_module("rich.console").Console(soft_wrap=True).print(shown)
 
 
 def _silent(result: Result) -> None:

@@ -69,6 +69,8 @@ def of_error(error: BaseException, folders: Sequence[str]) -> Site | None:
 
 def of_function(function: Callable[..., Any] | None) -> Site | None:
     """Where a function is defined."""
+    if function is None:
+        return None
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     function = getattr(function, "func", function)

@@ -57,7 +57,7 @@ class Distance(NamedTuple):
 
     largest: float
     scale: float
-    index: tuple[int, ...]
+    place: tuple[int, ...]
 
     @property
     def relative(self) -> float:

@@ -123,10 +123,12 @@ def pairwise(x: Any, x_labels: Sequence[Any], y: Any, y_labels: Sequence[Any], o
     y, y_labels = _summed(y, y_labels, y_ones, {*out, *x_labels}, dtype)
     common = [c for c in x_labels if c in y_labels]
     batch, summed = [c for c in common if c in out], [c for c in common if c not in out]
-    if not summed and dot is None and type_of(x).dtype == type_of(y).dtype:
+    x_free, y_free = ([c for c in labels if c not in common] for labels in (x_labels, y_labels))
+    # Many products of single numbers are slow as matrix products; all numbers of x with all of y are not.
+    single = not summed and (batch or not (x_free and y_free))
+    if single and dot is None and type_of(x).dtype == type_of(y).dtype:
         return multiplied(_spread(x, x_labels, out), _spread(y, y_labels, out), dtype)
     batch.sort(key=list(out).index)
-    x_free, y_free = ([c for c in labels if c not in common] for labels in (x_labels, y_labels))
     if list(out) == [*batch, *y_free, *x_free] and x_free and y_free and not _one_sided(precision):
         x, y, x_labels, y_labels, x_free, y_free = y, x, y_labels, x_labels, y_free, x_free
     dims = tuple([tuple([tuple([labels.index(c) for c in which]) for labels in (x_labels, y_labels)])

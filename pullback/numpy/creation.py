@@ -20,6 +20,7 @@ from pullback.numpy.promotion import as_array, broadcast_to, operand
 from pullback.ops import convert, move
 from pullback.ops import elementwise as ops
 from pullback.ops.elementwise import number
+from pullback.ops.families import ANY, check_kind
 from pullback.ops.move import as_shape
 from pullback.runtime.device import device_put
 
@@ -310,6 +311,7 @@ def full_like(a: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, sha
       device, out_sharding: where the array is put.
     """
     t = _type_like(a)
+    check_kind([t], ANY)
     filling = operand(fill_value)
     if dtype is None:
         filling = _in_dtype(filling, t.dtype, t.weak)

@@ -29,6 +29,7 @@ from pullback.ops import integer as bits
 from pullback.ops import reduce
 from pullback.ops.convert import convert_element_type
 from pullback.ops.elementwise import number
+from pullback.ops.families import ANY, check_kind
 from pullback.ops.move import broadcast_in_dim
 
 __all__ = [
@@ -112,7 +113,11 @@ def greater_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
 def truth(x: ArrayLike) -> Any:
     """Whether each element is not zero."""
     x = operand(x)
-    return x if type_of(x).dtype == dtypes.bool_ else ops.ne(x, number(x, 0))
+    t = type_of(x)
+    if t.dtype == dtypes.bool_:
+        return x
+    check_kind([t], ANY)
+    return ops.ne(x, number(x, 0))
 
 
 def logical_and(x: ArrayLike, y: ArrayLike, /) -> Array:
@@ -133,7 +138,11 @@ def logical_xor(x: ArrayLike, y: ArrayLike, /) -> Array:
 def logical_not(x: ArrayLike, /) -> Array:
     """Whether it is zero."""
     x = operand(x)
-    return bits.not_(x) if type_of(x).dtype == dtypes.bool_ else ops.eq(x, number(x, 0))
+    t = type_of(x)
+    if t.dtype == dtypes.bool_:
+        return bits.not_(x)
+    check_kind([t], ANY)
+    return ops.eq(x, number(x, 0))
 
 
 # -- bits ---------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -140,16 +141,19 @@ def resolved(precision: Any) -> Any:
     return _ALGORITHMS[precision.name] if isinstance(precision, DotAlgorithmPreset) else precision
 
 
+@functools.cache
 def result_dtype(x: Any, y: Any) -> Any:
     """The dtype of a product of operands of dtypes `x` and `y`: the wider one of the richer kind."""
     return max(x, y, key=_richness)
 
 
+@functools.cache
 def _richness(dtype: Any) -> tuple[int, int, bool]:
     kind = dtypes.kind(dtype)
     return "bufc".index(kind.replace("i", "u")), dtypes.itemsize_bits(dtype), kind == "i" or dtype == _BF16
 
 
+@functools.cache
 def held_dtype(x: Any, y: Any, out: Any) -> Any:
     """The dtype in which products are formed and summed before the result is rounded to `out`."""
     base = result_dtype(x, y)

@@ -159,8 +159,18 @@ def entr(x: ArrayLike) -> Array:
     Args:
       x: float[...]
     """
-    v = array(inexact(x))
-    return ops.select_n(ops.lt(v, like(v, 0)), ops.neg(_xlogy(v, v)), like(v, -math.inf))  # type: ignore[no-any-return]
+    return _entr(array(inexact(x)))
+
+
+@custom_jvp
+def _entr(x: Any) -> Any:
+    return ops.select_n(ops.lt(x, like(x, 0)), ops.neg(_without_0(x, x, ops.log(x))), like(x, -math.inf))
+
+
+@_entr.defjvp
+def _entr_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (x_dot,) = primals, tangents
+    return _entr(x), ops.mul(x_dot, ops.sub(like(x, -1), ops.log(x)))
 
 
 def rel_entr(p: ArrayLike, q: ArrayLike) -> Array:
@@ -500,7 +510,12 @@ def i0(x: ArrayLike) -> Array:
       x: float[...]
     """
     v = inexact(x)
-    return ops.mul(ops.exp(ops.abs(v)), special.bessel_i0e(v))  # type: ignore[no-any-return]
+    return ops.mul(_growth(v), special.bessel_i0e(v))  # type: ignore[no-any-return]
+
+
+def _growth(v: Any) -> Any:
+    """exp(|v|), with derivative 0 at 0, where that of abs is 1."""
+    return ops.exp(ops.mul(v, ops.sign(v)))
 
 
 def i1(x: ArrayLike) -> Array:
@@ -510,4 +525,4 @@ def i1(x: ArrayLike) -> Array:
       x: float[...]
     """
     v = inexact(x)
-    return ops.mul(ops.exp(ops.abs(v)), special.bessel_i1e(v))  # type: ignore[no-any-return]
+    return ops.mul(_growth(v), special.bessel_i1e(v))  # type: ignore[no-any-return]

@@ -461,6 +461,17 @@ def test_errors(call, error, parts):
         assert part in str(caught.value), str(caught.value)
 
 
+def test_keys_are_compared_and_chosen_but_not_computed_with():
+    keys = pullback.random.split(pullback.random.key(0))
+    assert np.asarray(keys == keys).tolist() == [True, True] and bool(keys[0] != keys[1])
+    chosen = pnp.where(pnp.array([True, False]), keys, keys[0])
+    assert bool((chosen == keys[0]).all()) and pnp.array([keys[0], keys[1]]).dtype == keys.dtype
+    for call in (lambda: keys + 1, lambda: pnp.sin(keys), lambda: keys < keys, lambda: pnp.where(keys, 1, 2),
+                 lambda: pnp.logical_not(keys), lambda: pnp.zeros_like(keys), lambda: keys.astype(int)):
+        with pytest.raises(TypeError, match="key<fry>"):
+            call()
+
+
 def test_promotion_can_be_strict():
     with pullback.numpy_dtype_promotion("strict"), pytest.raises(ValueError, match="implicit"):
         pnp.add(pnp.ones(2, pnp.float32), pnp.ones(2, pnp.int32))

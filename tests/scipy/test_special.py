@@ -58,7 +58,8 @@ def test_slopes_at_edges(name, at, slope):
 
 @pytest.mark.parametrize("name", TWO)
 def test_functions_of_two_numbers(name):
-    x, y = pairs(GRID)
+    # Real jax gives NaN for some infinite numbers in rel_entr.
+    x, y = pairs(GRID[:-1] if name in ("rel_entr", "kl_div") else GRID)
     if name in ("boxcox", "boxcox1p"):  # real jax gives -0.0 ** -1.5 as it comes
         x, y = pairs(np.float32([0.5, 1, 2, 3.5]))
         y[:4] = 0
@@ -87,6 +88,7 @@ def test_zeta_and_polygamma():
     x, q = (z.ravel() for z in np.meshgrid(np.float32([1, 1.5, 2, 7]), np.float32([0.5, 1, 3, 20])))
     same(special.zeta, theirs("zeta"), x, q, rtol=1e-4)
     close(special.zeta(ours(x)), jnp.asarray(scipy.special.zeta(x, 1).astype(np.float32)), "Riemann", 1e-4)
+    x, q = x[x > 1], q[x > 1]
     close(pullback.vmap(pullback.grad(special.zeta, 1))(ours(x), ours(q)),
           jax.vmap(jax.grad(jax.scipy.special.zeta, 1))(x, q), "slope", 1e-3)
     n = np.int32([0, 1, 2, 5])

@@ -132,7 +132,7 @@ class _Curve:
     def step(self, size: float) -> float:
         """The larger of the two steps, dimensionless: where rounding and truncation are about equal."""
         largest = 0.25 if self.precision in _SMALL else 0.03
-        return min(max(4.0 * (self.noise / max(size, abs(self.value), 1e-300)) ** (1 / 3), 1e-6), largest)
+        return float(min(max(4.0 * (self.noise / max(size, abs(self.value), 1e-300)) ** (1 / 3), 1e-6), largest))
 
 
 @dataclasses.dataclass
@@ -272,9 +272,8 @@ def _worst(session: Session, curve: _Curve, i: int) -> str:
     chosen = rng.permutation(gradient.size)[:_PROBED]
     gaps = []
     for place in chosen:
-        v = np.zeros(gradient.size)
-        v[place] = np.max(np.abs(curve.direction(i, rng)))
-        v = v.reshape(gradient.shape)
+        v = np.zeros(gradient.shape)
+        v.flat[place] = np.max(np.abs(curve.direction(i, rng)))
         pulled = float(np.sum(gradient * v).real)
         gaps.append(abs(_Line(curve, i, v).central(curve.step(abs(pulled))) - pulled))
     index = np.unravel_index(int(chosen[int(np.argmax(gaps))]), gradient.shape)

@@ -129,5 +129,5 @@ def _stopped(session: Session, record: Recorder, gradients: Sequence[Any]) -> No
         changed = [session.path(i) or "params" for i, (a, b) in enumerate(zip(gradients, without, strict=True))
                    if distance(a, b).relative > 1e-5]
         record.measure("stop_gradient", line=str(site), changes=changed)
-        record.note("a stop_gradient " + ("changes gradients" if changed else "changes no gradient"),
-                    measured=", ".join(changed) or "no parameter is concerned", line=site)
+        if changed:
+            record.note("a stop_gradient changes gradients", measured=", ".join(changed), line=site)

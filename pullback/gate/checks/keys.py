@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -25,9 +26,9 @@ def _run(session: Session, record: Recorder) -> None:
     given = session.engine.from_numpy([session.params.leaves, session.batch.leaves])
     for function, of_leaves in ((model.loss, session.loss), (model.forward, session.forward)):
         if function is not None:
-            compiled = session.engine.jit(lambda *given, of_leaves=of_leaves: of_leaves(*given))
-            runs.append(("loss" if function is model.loss else "forward", function,
-                         lambda key, compiled=compiled: compiled(*given, key), session.key, session.other_key))
+            compiled = functools.partial(session.engine.jit(functools.partial(of_leaves)), *given)
+            runs.append(("loss" if function is model.loss else "forward", function, compiled, session.key,
+                         session.other_key))
     looked = [_check(session, record, *run) for run in runs]
     if not any(looked):
         record.skip("no function takes a random key or draws random numbers")

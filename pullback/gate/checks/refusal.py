@@ -24,6 +24,9 @@ from pullback.gate.values import Key, is_float, number
 __all__ = ["CHECK"]
 
 
+_GUARD = "check the arguments on entry: loss = gate.Contract(batch=...).guard(loss)"
+
+
 @dataclasses.dataclass(frozen=True)
 class _Bad:
     """A generated bad batch, as a tree of the user's.
@@ -142,10 +145,10 @@ def _generated(session: Session, record: Recorder, case: _Bad, standard: _Answer
     elif case.same and not _equal(answer, standard):
         record.fail(f"{what}: silently broadcast", leaf=case.leaf, line=line,
                     measured=f"{_shown(answer)} for the same numbers in another shape",
-                    expected=f"an error, or {_shown(standard)}", fix="check shapes on entry: contract.guard(loss)")
+                    expected=f"an error, or {_shown(standard)}", fix=_GUARD)
     elif case.control is not None and _ask(session, case.control).error is not None:
         record.fail(f"{what}: silently broadcast", leaf=case.leaf, measured=_shown(answer), line=line,
-                    expected="an error, as for other wrong sizes", fix="check shapes on entry: contract.guard(loss)")
+                    expected="an error, as for other wrong sizes", fix=_GUARD)
 
 
 def _equal(one: _Answer, other: _Answer) -> bool:

@@ -54,8 +54,8 @@ def _agree(session: Session, record: Recorder, what: str, paths: Sequence[str], 
 def _shown(a: Any, b: Any, gap: Distance) -> str:
     if np.shape(number(a)) != np.shape(number(b)):
         return f"shapes {list(np.shape(number(a)))} and {list(np.shape(number(b)))}"
-    place = f" at {list(gap.index)}" if gap.index else ""
-    return f"{number(a)[gap.index]:.8g} and {number(b)[gap.index]:.8g}{place}"
+    place = f" at {list(gap.place)}" if gap.place else ""
+    return f"{number(a)[gap.place]:.8g} and {number(b)[gap.place]:.8g}{place}"
 
 
 def _compiled(session: Session, record: Recorder) -> None:
@@ -105,7 +105,7 @@ def _mapped(session: Session, record: Recorder) -> None:
     single = session.count > 1 and key is None
     if session.count > 1:
         rows = range(min(session.count, _OBJECTS))
-        batches = [[session.take(leaf, [i] if single else np.roll(range(session.count), i)) for leaf in
+        batches = [[session.take(leaf, [i] if single else np.roll(range(session.count), i).tolist()) for leaf in
                     session.batch.leaves] for i in (rows if single else range(2))]
     result = _result(session)
     compiled = engine.jit(result)

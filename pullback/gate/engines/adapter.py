@@ -50,7 +50,7 @@ class Adapter:
             return None
 
     def environment(self) -> dict[str, Any]:
-        versions = {}
+        versions: dict[str, str | None] = {}
         for part in ("jax", "jaxlib", "pullback", "numpy", "ml_dtypes"):
             try:
                 versions[part] = importlib.metadata.version(part)
