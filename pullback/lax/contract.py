@@ -7,9 +7,9 @@ from typing import Any
 
 from pullback.core import dtypes, errors
 from pullback.core.array import Array
-from pullback.core.primitive import TABLE
 from pullback.core.trace import type_of
 from pullback.core.values import value
+from pullback.lax.operand import placed
 from pullback.ops import contract
 from pullback.ops.contract import DotAlgorithm, DotAlgorithmPreset, Precision, canonical_precision
 from pullback.ops.families import ANY, check_kind
@@ -74,7 +74,7 @@ def dot_general(lhs: ArrayLike, rhs: ArrayLike, dimension_numbers: DotDimensionN
                                  fix="convert the operands, or choose another algorithm")
     dtype = preferred(preferred_element_type, contract.result_dtype(xt.dtype, yt.dtype), "dot_general")
     result = contract.dot_general(x, y, dims=dims, precision=how, dtype=dtype)
-    return result if out_sharding is None else TABLE["sharding_constraint"](result, sharding=out_sharding)
+    return placed(result, out_sharding)
 
 
 def _dims(given: Any) -> contract.Dims:

@@ -11,10 +11,10 @@ import numpy as np
 
 from pullback.core import errors
 from pullback.core.array import Array, from_numpy
-from pullback.core.primitive import TABLE
 from pullback.core.trace import type_of
 from pullback.core.values import value
 from pullback.lax.contract import PrecisionLike, dot_general, preferred
+from pullback.lax.operand import placed
 from pullback.ops import conv as ops
 from pullback.ops.contract import canonical_precision
 from pullback.ops.conv import ConvDimensionNumbers, dilated, numbers_of, strided
@@ -159,7 +159,7 @@ def conv_general_dilated(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequenc
         feature_groups=operator.index(feature_group_count), batch_groups=operator.index(batch_group_count),
         precision=canonical_precision(precision),
         dtype=preferred(preferred_element_type, xt.dtype, "conv_general_dilated"))
-    return result if out_sharding is None else TABLE["sharding_constraint"](result, sharding=out_sharding)
+    return placed(result, out_sharding)
 
 
 def conv(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int], padding: str,

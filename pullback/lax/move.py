@@ -11,10 +11,9 @@ import numpy as np
 
 from pullback.core import dtypes, errors
 from pullback.core.array import Array
-from pullback.core.primitive import TABLE
 from pullback.core.trace import type_of
 from pullback.core.values import value
-from pullback.lax.operand import operands, retype
+from pullback.lax.operand import operands, placed, retype
 from pullback.ops import move
 from pullback.ops.move import as_shape
 
@@ -27,10 +26,6 @@ __all__ = [
 ]
 
 ArrayLike = Any
-
-
-def _placed(x: Array, sharding: Any) -> Array:
-    return x if sharding is None else TABLE["sharding_constraint"](x, sharding=sharding)
 
 
 def reshape(operand: ArrayLike, new_sizes: Any, dimensions: Sequence[int] | None = None, *,
@@ -55,7 +50,7 @@ def reshape(operand: ArrayLike, new_sizes: Any, dimensions: Sequence[int] | None
         x = transpose(x, dimensions)
     if type_of(x).shape != shape or not isinstance(x, Array):
         x = move.reshape(x, shape=shape)
-    return _placed(x, out_sharding)
+    return placed(x, out_sharding)
 
 
 def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Any = None) -> Array:
@@ -72,7 +67,7 @@ def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Any = N
     leading = as_shape(sizes, "sizes")
     shape = type_of(x).shape
     dims = tuple(range(len(leading), len(leading) + len(shape)))
-    return _placed(move.broadcast_in_dim(x, shape=leading + shape, dims=dims), out_sharding)
+    return placed(move.broadcast_in_dim(x, shape=leading + shape, dims=dims), out_sharding)
 
 
 def broadcast_in_dim(operand: ArrayLike, shape: Sequence[int], broadcast_dimensions: Sequence[int], *,
@@ -101,7 +96,7 @@ def broadcast_in_dim(operand: ArrayLike, shape: Sequence[int], broadcast_dimensi
         given = x.type.shape
     if given != sizes or dims != tuple(range(len(sizes))) or not isinstance(x, Array):
         x = move.broadcast_in_dim(x, shape=sizes, dims=dims)
-    return _placed(x, out_sharding)
+    return placed(x, out_sharding)
 
 
 def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
@@ -378,7 +373,7 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: An
     """
     element = dtypes.canonicalize_requested(dtype, "iota")
     out = move.iota(shape=as_shape(shape), dtype=element, axis=as_shape(dimension, "dimension")[0])
-    return _placed(out, out_sharding)
+    return placed(out, out_sharding)
 
 
 def full(shape: Any, fill_value: ArrayLike, dtype: Any = None, *, sharding: Any = None) -> Array:
@@ -398,7 +393,7 @@ def full(shape: Any, fill_value: ArrayLike, dtype: Any = None, *, sharding: Any 
                                 fix="use broadcast_in_dim or jnp.full to repeat an array")
     if dtype is not None:
         filling = _cast(filling, dtypes.canonicalize_requested(dtype, "full"), False)
-    return _placed(move.broadcast_in_dim(filling, shape=as_shape(shape), dims=()), sharding)
+    return placed(move.broadcast_in_dim(filling, shape=as_shape(shape), dims=()), sharding)
 
 
 def _cast(filling: Any, dtype: Any, weak: bool) -> Any:
@@ -429,7 +424,7 @@ def full_like(x: Any, fill_value: ArrayLike, dtype: Any = None, shape: Any = Non
                                 fix="use jnp.full_like to repeat an array")
     element = dtypes.canonicalize_requested(dtype, "full_like") if dtype is not None else like
     filling = _cast(filling, element, weak and dtype is None)
-    return _placed(move.broadcast_in_dim(filling, shape=as_shape(given if shape is None else shape), dims=()),
+    return placed(move.broadcast_in_dim(filling, shape=as_shape(given if shape is None else shape), dims=()),
                    sharding)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pullback.core import dtypes
+from pullback.core import dtypes, errors
 from pullback.core.trace import type_of
 from pullback.core.types import is_scalar
 from pullback.core.values import scalar_of, value
@@ -38,3 +38,11 @@ def retype(x: Any, dtype: Any, weak: bool = False) -> Any:
     if x.type.dtype == dtype and (x.type.weak == weak or not x.type.weak):
         return x
     return convert_element_type(x, dtype=dtype, weak=weak)
+
+
+def placed(x: Any, sharding: Any) -> Any:
+    """`x` laid out as the caller asked: one device holds everything, so only that layout can be met."""
+    if sharding is None or len(getattr(sharding, "device_set", ())) == 1:
+        return x
+    raise errors.type_error(f"the sharding is {sharding!r:.80}, one over a single device or None is required",
+                            fix="leave it out: pullback computes on one device")

@@ -17,7 +17,7 @@ from pullback.core.types import ArrayType, is_scalar
 from pullback.core.values import value
 from pullback.interpret.stage import stage
 from pullback.lax.conv import padtype_to_pads
-from pullback.lax.operand import retype
+from pullback.lax.operand import placed, retype
 from pullback.ops import cumulative, fold, window
 from pullback.ops import reduce as ops
 from pullback.ops.conv import dilated
@@ -31,10 +31,6 @@ __all__ = ["argmax", "argmin", "cumlogsumexp", "cummax", "cummin", "cumprod", "c
 ArrayLike = Any
 
 
-def _placed(x: Any, sharding: Any) -> Any:
-    return x if sharding is None else TABLE["sharding_constraint"](x, sharding=sharding)
-
-
 def reduce_sum(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
     """The sum of the elements along `axes`; 0 for none.
 
@@ -45,7 +41,7 @@ def reduce_sum(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = N
     Raises:
       ValueError: if an axis does not exist or repeats.
     """
-    return _placed(ops.reduce_sum(value(operand), axes=as_shape(axes, "axes")), out_sharding)
+    return placed(ops.reduce_sum(value(operand), axes=as_shape(axes, "axes")), out_sharding)
 
 
 def reduce_prod(operand: ArrayLike, axes: Sequence[int]) -> Array:
@@ -67,7 +63,7 @@ def reduce_max(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = N
       operand: any[...]
       axes: distinct, not negative.
     """
-    return _placed(ops.reduce_max(value(operand), axes=as_shape(axes, "axes")), out_sharding)
+    return placed(ops.reduce_max(value(operand), axes=as_shape(axes, "axes")), out_sharding)
 
 
 def reduce_min(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
@@ -79,7 +75,7 @@ def reduce_min(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = N
       operand: any[...]
       axes: distinct, not negative.
     """
-    return _placed(ops.reduce_min(value(operand), axes=as_shape(axes, "axes")), out_sharding)
+    return placed(ops.reduce_min(value(operand), axes=as_shape(axes, "axes")), out_sharding)
 
 
 def reduce_and(operand: ArrayLike, axes: Sequence[int]) -> Array:
@@ -286,7 +282,7 @@ def reduce(operands: Any, init_values: Any, computation: Callable[[Any, Any], An
     else:
         results = bind(fold.fold, [*call.xs, *call.inits], dict(program=call.program, axes=axes))
         result = tree.unflatten(call.treedef, results)
-    return result if out_sharding is None else tree.map(lambda x: _placed(x, out_sharding), result)
+    return result if out_sharding is None else tree.map(lambda x: placed(x, out_sharding), result)
 
 
 def _window_params(shape: tuple[int, ...], dimensions: Any, strides: Any, padding: Any, base_dilation: Any,

@@ -15,9 +15,9 @@ from pullback import lax, random
 from pullback.core import dtypes, errors
 from pullback.core.array import Array
 from pullback.core.trace import type_of
-from pullback.lax.operand import retype
+from pullback.lax.operand import placed, retype
 from pullback.numpy import promotion
-from pullback.numpy.arguments import ArrayLike, array, placed
+from pullback.numpy.arguments import ArrayLike, array
 from pullback.ops import elementwise as ops
 from pullback.ops.move import as_shape
 

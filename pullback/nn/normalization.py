@@ -13,9 +13,9 @@ from pullback import lax
 from pullback.core import dtypes, errors
 from pullback.core.array import Array, ConcreteArray
 from pullback.core.trace import Tracer
-from pullback.lax.operand import retype
+from pullback.lax.operand import placed, retype
 from pullback.numpy import promotion
-from pullback.numpy.arguments import ArrayLike, array, kept, like, one_axis, placed, requested, several_axes
+from pullback.numpy.arguments import ArrayLike, array, kept, like, one_axis, requested, several_axes
 from pullback.numpy.creation import asarray
 from pullback.numpy.reductions import counted, mask
 from pullback.numpy.reductions import mean as mean_of
@@ -89,8 +89,8 @@ def softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -> Ar
       ValueError: for an axis that does not exist, or a `where` that is not bool.
 
     Example:
-      >>> nn.softmax(jnp.array([1.0, 2.0, 3.0]))
-      Array([0.09003057, 0.24472848, 0.66524094], dtype=float32)
+      >>> nn.softmax(jnp.array([1.0, 1.0, -jnp.inf]))
+      Array([0.5, 0.5, 0. ], dtype=float32)
     """
     v = _floats(x)
     axes = several_axes(axis, v.type.ndim)

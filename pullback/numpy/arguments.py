@@ -9,7 +9,6 @@ import numpy as np
 
 from pullback.core import dtypes, errors, source
 from pullback.core.array import Array, ConcreteArray, from_numpy
-from pullback.core.primitive import TABLE
 from pullback.core.trace import Tracer, concrete, type_of
 from pullback.core.values import scalar_of
 from pullback.lax.elementwise import convert_element_type
@@ -36,11 +35,6 @@ def no_out(out: Any) -> None:
 
 def _shown(x: Any) -> str:
     return str(x.type) if isinstance(x, Array) else f"a {type(x).__name__}"
-
-
-def placed(x: Any, sharding: Any) -> Any:
-    """`x` with a sharding constraint, where one is given."""
-    return x if sharding is None else TABLE["sharding_constraint"](x, sharding=sharding)
 
 
 def requested(dtype: DTypeLike, name: str) -> Any:

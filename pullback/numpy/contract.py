@@ -17,20 +17,9 @@ from pullback.core.primitive import TABLE
 from pullback.core.trace import type_of
 from pullback.core.types import ArrayType, is_scalar
 from pullback.lax.contract import PrecisionLike, preferred
-from pullback.lax.operand import retype
+from pullback.lax.operand import placed, retype
 from pullback.numpy import promotion
-from pullback.numpy.arguments import (
-    ArrayLike,
-    DTypeLike,
-    array,
-    integer,
-    is_known,
-    like,
-    no_out,
-    one_axis,
-    placed,
-    requested,
-)
+from pullback.numpy.arguments import ArrayLike, DTypeLike, array, integer, is_known, like, no_out, one_axis, requested
 from pullback.numpy.reductions import summed_dtype
 from pullback.ops import contract, elementwise, move, reduce
 from pullback.ops.contract import Dims, canonical_precision

@@ -13,8 +13,8 @@ from pullback.core.array import Array, ConcreteArray, from_numpy
 from pullback.core.trace import Tracer, type_of
 from pullback.core.types import ArrayType, is_scalar
 from pullback.core.values import scalar_of, value
-from pullback.lax.operand import retype
-from pullback.numpy.arguments import integer, one_axis, placed, requested
+from pullback.lax.operand import placed, retype
+from pullback.numpy.arguments import integer, one_axis, requested
 from pullback.numpy.elementwise import add
 from pullback.numpy.promotion import as_array, broadcast_to, operand
 from pullback.ops import convert, move

@@ -10,9 +10,9 @@ from pullback.core import errors
 from pullback.core.array import Array
 from pullback.core.trace import type_of
 from pullback.lax.contract import PrecisionLike, dot_general, preferred
-from pullback.lax.operand import retype
+from pullback.lax.operand import placed, retype
 from pullback.numpy import promotion
-from pullback.numpy.arguments import DTypeLike, array, no_out, placed
+from pullback.numpy.arguments import DTypeLike, array, no_out
 from pullback.numpy.contract import arranged, diagonal_of, pairwise, total
 
 __all__ = ["einsum", "einsum_path"]

@@ -10,9 +10,9 @@ import numpy as np
 from pullback.core import dtypes, errors
 from pullback.core.array import Array, from_numpy
 from pullback.core.trace import Tracer
-from pullback.lax.operand import retype
+from pullback.lax.operand import placed, retype
 from pullback.numpy import reductions
-from pullback.numpy.arguments import ArrayLike, array, integer, is_known, known, like, part, placed
+from pullback.numpy.arguments import ArrayLike, array, integer, is_known, known, like, part
 from pullback.numpy.cumulative import diff
 from pullback.numpy.promotion import as_array, operand, promoted
 from pullback.numpy.ranges import linspace

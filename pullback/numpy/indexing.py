@@ -22,7 +22,7 @@ from pullback.core.types import ArrayType
 from pullback.core.values import value
 from pullback.core.vector import zeros_like
 from pullback.lax.index import applied, repeated
-from pullback.lax.operand import retype
+from pullback.lax.operand import placed, retype
 from pullback.numpy.positions import NEW, Known, Many, Plan, Slice, Traced, indices, parse, traced_mask
 from pullback.numpy.promotion import as_array, broadcast_to
 from pullback.ops import index as reads
@@ -403,7 +403,7 @@ class AtIndex:
         fill = None if fill_value is None else np.asarray(fill_value).item()
         out = getitem(self.array, self.index, how, fill, unique_indices, indices_are_sorted,
                       wrap_negative_indices)
-        return out if out_sharding is None else TABLE["sharding_constraint"](out, sharding=out_sharding)
+        return placed(out, out_sharding)
 
     def set(self, values: Any, **options: Any) -> Array:
         """x with x[index] = values. Where positions repeat, the last value stays."""
@@ -469,4 +469,4 @@ class AtIndex:
                 wrap_negative_indices: bool = True) -> Array:
         out = update(self.array, self.index, values, operation, GatherScatterMode.from_any(mode),
                      unique_indices, indices_are_sorted, wrap_negative_indices)
-        return out if out_sharding is None else TABLE["sharding_constraint"](out, sharding=out_sharding)
+        return placed(out, out_sharding)

@@ -10,7 +10,7 @@ import numpy as np
 from pullback.core import dtypes, errors
 from pullback.core.array import Array
 from pullback.core.trace import type_of
-from pullback.lax.operand import retype
+from pullback.lax.operand import placed, retype
 from pullback.numpy.arguments import (
     ArrayLike,
     DTypeLike,
@@ -24,7 +24,6 @@ from pullback.numpy.arguments import (
     one_axis,
     part,
     picked,
-    placed,
     positions,
     requested,
 )

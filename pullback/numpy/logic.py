@@ -58,7 +58,8 @@ def _operands(x: ArrayLike, y: ArrayLike) -> Sequence[Any]:
 
 def _same(x: Any, y: Any) -> Any:
     if isinstance(x, Array) and x.type.is_key and type_of(y).dtype == x.type.dtype:
-        words = ops.eq(TABLE["random_unwrap"](x), TABLE["random_unwrap"](y))
+        shape = x.type.shape or type_of(y).shape
+        words = ops.eq(*[TABLE["random_unwrap"](broadcast_to(keys, shape)) for keys in (x, y)])
         return reduce.reduce_and(words, axes=(words.type.ndim - 1,))
     return ops.eq(x, y)
 

@@ -11,20 +11,9 @@ import numpy as np
 from pullback.core import dtypes, errors
 from pullback.core.array import Array, from_numpy
 from pullback.core.trace import Tracer, type_of
-from pullback.lax.operand import retype
+from pullback.lax.operand import placed, retype
 from pullback.numpy import promotion
-from pullback.numpy.arguments import (
-    ArrayLike,
-    array,
-    known,
-    like,
-    no_out,
-    part,
-    picked,
-    placed,
-    rearranged,
-    several_axes,
-)
+from pullback.numpy.arguments import ArrayLike, array, known, like, no_out, part, picked, rearranged, several_axes
 from pullback.numpy.promotion import operand
 from pullback.ops import cumulative, elementwise, integer, move, reduce
 from pullback.ops.sort import sort, take_along

@@ -13,8 +13,8 @@ from pullback.core import dtypes, errors
 from pullback.core.array import Array
 from pullback.core.trace import type_of
 from pullback.core.types import is_scalar
-from pullback.lax.operand import retype
-from pullback.numpy.arguments import integer, known, one_axis, placed, requested
+from pullback.lax.operand import placed, retype
+from pullback.numpy.arguments import integer, known, one_axis, requested
 from pullback.numpy.elementwise import divide, floor, log10, multiply, power, sign, subtract
 from pullback.numpy.logic import equal, logical_and, where
 from pullback.numpy.promotion import as_array, broadcast_to, operand, promoted, promoted_inexact

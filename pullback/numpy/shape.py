@@ -11,7 +11,7 @@ import numpy as np
 from pullback.core import dtypes, errors
 from pullback.core.array import Array
 from pullback.core.trace import type_of
-from pullback.lax.operand import retype
+from pullback.lax.operand import placed, retype
 from pullback.numpy import promotion
 from pullback.numpy.arguments import (
     ArrayLike,
@@ -24,7 +24,6 @@ from pullback.numpy.arguments import (
     like,
     one_axis,
     part,
-    placed,
     requested,
     several_axes,
 )

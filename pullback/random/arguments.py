@@ -9,7 +9,6 @@ from typing import Any
 from pullback import lax
 from pullback.core import dtypes, errors
 from pullback.core.array import Array
-from pullback.core.primitive import TABLE
 from pullback.core.trace import type_of
 from pullback.core.values import value
 from pullback.ops.bits import check_key, random_wrap
@@ -123,13 +122,6 @@ def fit(x: Any, shape: tuple[int, ...]) -> Any:
     if not own or own == shape:
         return x
     return lax.broadcast_in_dim(x, shape, range(len(shape) - len(own), len(shape)))
-
-
-def placed(x: Array, sharding: Any) -> Array:
-    """The result, laid out over devices where the caller asked for it."""
-    if sharding is None:
-        return x
-    return TABLE["sharding_constraint"](x, sharding=sharding)  # type: ignore[no-any-return]
 
 
 def count(shape: tuple[int, ...]) -> int:

@@ -12,7 +12,8 @@ from pullback.core import dtypes, errors
 from pullback.core.array import Array
 from pullback.core.trace import type_of
 from pullback.core.types import is_scalar
-from pullback.random.arguments import common_shape, dtype_of, fit, in_dtype, one_key, placed, real, sizes
+from pullback.lax.operand import placed
+from pullback.random.arguments import common_shape, dtype_of, fit, in_dtype, one_key, real, sizes
 from pullback.random.discrete import signs
 from pullback.random.uniforms import child, interval, unit
 from pullback.random.whole import sample

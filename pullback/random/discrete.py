@@ -10,7 +10,8 @@ from pullback import lax
 from pullback.core import dtypes, errors
 from pullback.core.array import Array
 from pullback.core.trace import type_of
-from pullback.random.arguments import common_shape, dtype_of, fit, one_key, placed, real, sizes
+from pullback.lax.operand import placed
+from pullback.random.arguments import common_shape, dtype_of, fit, one_key, real, sizes
 from pullback.random.uniforms import unit
 from pullback.random.whole import sample
 

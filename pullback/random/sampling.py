@@ -14,8 +14,9 @@ from pullback.core.errors import check_axis
 from pullback.core.trace import concrete, type_of
 from pullback.core.types import is_scalar
 from pullback.core.values import value
+from pullback.lax.operand import placed
 from pullback.ops.bits import random_bits
-from pullback.random.arguments import common_shape, count, one_key, placed, real, sizes
+from pullback.random.arguments import common_shape, count, one_key, real, sizes
 from pullback.random.continuous import gumbels
 from pullback.random.uniforms import child, integers, unit
 from pullback.random.whole import sample

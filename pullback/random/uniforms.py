@@ -12,8 +12,9 @@ from pullback.core import dtypes, errors
 from pullback.core.array import Array
 from pullback.core.trace import type_of
 from pullback.core.types import is_scalar
+from pullback.lax.operand import placed
 from pullback.ops.bits import random_bits, random_fold_in
-from pullback.random.arguments import common_shape, dtype_of, fit, one_key, placed, real, sizes
+from pullback.random.arguments import common_shape, dtype_of, fit, one_key, real, sizes
 from pullback.random.whole import sample
 
 __all__ = ["bits", "randint", "uniform"]

@@ -143,7 +143,8 @@ def optional(params, x, scale=1.0):
 @pytest.mark.parametrize("function, batch, beside, expected", [
     (two, {"y": 2, "x": 1, "z": 3}, None, [1, 2]), (one, {"y": 2, "x": 1}, two, [1]), (optional, {"x": 1}, None, [1]),
     (whole, {"x": 1}, None, [{"x": 1}]), (two, (1, 2), None, [1, 2]), (one, (1, 2), two, [1]),
-    (one, (1, 2), whole, [1]), (whole, (1, 2), two, [(1, 2)]), (one, (1, 2), None, [(1, 2)]), (one, (1,), None, [1]), (whole, (1,), None, [(1,)]),
+    (one, (1, 2), whole, [1]), (whole, (1, 2), two, [(1, 2)]), (one, (1, 2), None, [(1, 2)]), (one, (1,), None, [1]),
+    (whole, (1,), None, [(1,)]),
     (one, 5, None, [5]), (lambda params: 0, (), None, []), (lambda params, *rest: 0, (1, 2), None, [1, 2]),
     (lambda params: 0, 5, None, []),
 ])

@@ -26,6 +26,7 @@ def _run(session: Session, record: Recorder) -> None:
     given = session.engine.from_numpy([session.params.leaves, session.batch.leaves])
     for function, of_leaves in ((model.loss, session.loss), (model.forward, session.forward)):
         if function is not None:
+            # An object of its own, so that what is traced here, with notes of the keys, serves nothing else.
             compiled = functools.partial(session.engine.jit(functools.partial(of_leaves)), *given)
             runs.append(("loss" if function is model.loss else "forward", function, compiled, session.key,
                          session.other_key))

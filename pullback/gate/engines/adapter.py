@@ -40,6 +40,7 @@ class Adapter:
             importlib.import_module(f"{package.__name__}.{part}") for part in ("numpy", "random", "lax", "tree_util"))
         found = [importlib.util.find_spec(part) for part in packages]
         self.folders = tuple(os.path.dirname(spec.origin) + os.sep for spec in found if spec and spec.origin)
+        self._jit = package.jit  # a watch replaces it for the user
         self.array = type(self.numpy.zeros(()))
 
     def module(self, name: str) -> ModuleType | None:
@@ -113,7 +114,7 @@ class Adapter:
         return self.to_numpy(function(*(self.from_numpy(x) for x in args)))
 
     def jit(self, function: Function) -> Function:
-        compiled: Function = self.package.jit(function)
+        compiled: Function = self._jit(function)
         return compiled
 
     def vmap(self, function: Function, in_axes: Any) -> Function:
