@@ -59,7 +59,7 @@ class _Facade(ModuleType):
 def _target(name: str) -> str | None:
     """The module of pullback that serves `name`, or None."""
     known = _MODULES.get(name) or "pullback" + name.removeprefix("jax")
-    internal = {"api", "core", "interpret", "ops", "passes", "runtime", "compat", "__main__"}
+    internal = {"api", "core", "interpret", "ops", "passes", "runtime", "compat", "gate", "__main__"}
     parts = known.split(".")
     if known != _MODULES.get(name) and len(parts) > 1 and parts[1] in internal:
         return None
