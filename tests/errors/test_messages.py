@@ -46,11 +46,13 @@ CASES = {
     "matmul": (lambda: X @ jnp.ones((2, 4)), TypeError, ["matmul", "f32[2,3]", "f32[2,4]", "3", "2"]),
     "matmul function": (lambda: jnp.matmul(X, jnp.ones(5)), TypeError, ["matmul", "f32[2,3]", "f32[5]"]),
     "add": (lambda: jnp.ones(3) + jnp.ones(4), (TypeError, ValueError), ["add", "(3,)", "(4,)"]),
-    "add function": (lambda: jnp.add(jnp.ones((2, 3)), jnp.ones(2)), (TypeError, ValueError), ["add", "(2, 3)", "(2,)"]),
+    "add function": (
+        lambda: jnp.add(jnp.ones((2, 3)), jnp.ones(2)), (TypeError, ValueError), ["add", "(2, 3)", "(2,)"]),
     "lax shapes": (lambda: lax.mul(jnp.ones(3), jnp.ones(4)), TypeError, ["mul", "f32[3]", "f32[4]"]),
     "lax dtypes": (lambda: lax.add(jnp.ones(3), jnp.ones(3, jnp.int32)), TypeError, ["add", "f32[3]", "i32[3]"]),
     "reshape": (lambda: jnp.ones(6).reshape(4, 2), TypeError, ["reshape", "6", "(4, 2)"]),
-    "concatenate": (lambda: jnp.concatenate([jnp.ones((2, 3)), jnp.ones((2, 4))]), TypeError, ["concatenate", "3", "4"]),
+    "concatenate": (
+        lambda: jnp.concatenate([jnp.ones((2, 3)), jnp.ones((2, 4))]), TypeError, ["concatenate", "3", "4"]),
     "axis out of range": (lambda: jnp.sum(X, axis=2), ValueError, ["sum", "axis 2", "2 dimensions", "-2 to 1"]),
     "axis of a method": (lambda: jnp.asarray(X).mean(axis=-3), ValueError, ["mean", "axis -3"]),
     "list as array": (lambda: jnp.sin([1.0]), TypeError, ["sin", "list", "jnp.array"]),

@@ -253,7 +253,7 @@ def test_linearize_is_jvp_and_vjp_is_its_transpose(name, i):
     for o, p in zip(outputs, again, strict=True):
         close(o, p, 0, f"{name}: linearize changes the value")
     cts, left = [], 0.0
-    for o, dot, lin in zip(outputs, out_dots, applied, strict=True):
+    for dot, lin in zip(out_dots, applied, strict=True):
         assert isinstance(dot, Zero) == (lin is None)
         if lin is None:
             continue
