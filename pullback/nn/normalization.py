@@ -279,7 +279,8 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any | None = None, axis: Any = -
     if not isinstance(axis, (int, np.integer)):
         size = lax.axis_size(axis)
         if size != count:
-            raise errors.value_error(f"num_classes is {count}, the size of the mapped axis {axis!r}, {size}, is required",
+            raise errors.value_error(f"num_classes is {count}, the size of the mapped axis {axis!r}, {size}, is "
+                                     "required",
                                      fix="pass num_classes=lax.axis_size(name)")
         own = promotion.broadcast_to(retype(array(lax.axis_index(axis)), v.type.dtype), v.type.shape)
         return retype(ops.eq(v, own), target)  # type: ignore[no-any-return]
