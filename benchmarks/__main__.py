@@ -27,7 +27,9 @@ Figures = dict[str, float]
 
 
 def _environment(**more: str) -> dict[str, str]:
-    return {**os.environ, "JAX_PLATFORMS": "cpu", "PULLBACK_QUIET": "1", "PYTHONPATH": str(ROOT), **more}
+    # pip has written bytecode for jax; a checkout gets its own with the first, uncounted round.
+    own = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    return {**own, "JAX_PLATFORMS": "cpu", "PULLBACK_QUIET": "1", "PYTHONPATH": str(ROOT), **more}
 
 
 def _worker(engine: str, name: str) -> Figures:

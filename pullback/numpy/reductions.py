@@ -77,6 +77,9 @@ def with_initial(out: Any, initial: ArrayLike | None, combine: Callable[[Any, An
 def summed_dtype(dtype: Any, promote_integers: bool = True) -> Any:
     """The dtype of sums and products of elements of `dtype`."""
     kind = dtypes.kind(dtype)
+    if kind == "key":
+        raise errors.type_error(f"PRNG keys ({dtypes.short_name(dtype)}) cannot be added or multiplied",
+                                fix="random.key_data(key) gives their words")
     if kind in "biu":
         default = dtypes.canonicalize(dtypes.uint64 if kind == "u" else dtypes.int64)
         if kind == "b" or promote_integers and dtypes.itemsize_bits(dtype) < dtypes.itemsize_bits(default):

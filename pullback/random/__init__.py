@@ -52,5 +52,4 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    raise _errors.make(_errors.UnsupportedError, f"pullback.random has no {name!r}", op="",
-                       fix="docs/jax_compat.md lists the supported names of jax")
+    raise _errors.unsupported(f"pullback.random.{name}")

@@ -135,3 +135,9 @@ def test_nothing_of_the_users_data_is_in_a_message():
     with pytest.raises(TypeError) as caught:
         secret @ jnp.ones((7, 2))
     assert "1234" not in str(caught.value)
+
+
+@pytest.mark.parametrize("use", [float, bool, jnp.sum, lambda key: jnp.asarray(key) * 2])
+def test_keys_are_no_numbers(use):
+    with pytest.raises(TypeError, match="key"):
+        use(pullback.random.key(0))
