@@ -407,7 +407,7 @@ def test_a_traced_size_names_its_source():
 
 
 def test_a_name_that_is_not_there():
-    with pytest.raises(pullback.errors.UnsupportedError, match="no 'foo'"):
+    with pytest.raises(pullback.errors.UnsupportedError, match="pullback.random.foo is not supported"):
         random.foo  # noqa: B018
 
 
