@@ -137,15 +137,14 @@ class Pullback:
         Raises:
           ValueError: it has another structure, shape or dtype.
         """
-        program, mask, outputs, in_types, in_tree, out_types, out_tree, unpack = self.static
+        program, mask, outputs, in_types, in_tree, out_types, out_tree = self.static
         cts = _vectors(cotangent, out_tree, out_types, out_types, "cotangent", "the function's output",
                        "pullback from vjp")
         known = [_given(ct, t) for ct, t, flag in zip(cts, out_types, outputs, strict=True) if flag]
         linear = (False,) * len(self.residuals) + (True,) * sum(mask)
         results = iter(backward(program, linear, self.residuals, known))
         leaves = [next(results) if flag else Zero(t.tangent()) for flag, t in zip(mask, in_types, strict=True)]
-        args = tree.unflatten(in_tree, _materialize(leaves, in_types))
-        return args[0] if unpack else args
+        return tree.unflatten(in_tree, _materialize(leaves, in_types))
 
     def __repr__(self) -> str:
         return f"<pullback: {self.static[6]} -> {self.static[4]}, {len(self.residuals)} residuals>"
@@ -177,10 +176,10 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     if reduce_axes:
         raise errors.make(NotImplementedError, "reduce_axes is not supported", op="vjp",
                           fix="sum the cotangents with lax.psum")
-    return _vjp(fun, primals, has_aux, "vjp", False)
+    return _vjp(fun, primals, has_aux, "vjp")
 
 
-def _vjp(fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool, op: str, unpack: bool) -> Any:
+def _vjp(fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool, op: str) -> Any:
     leaves, in_tree = flatten_args(tuple(primals), names=lambda: argument_names(fun, primals))
     flat = FlatFunction(fun, in_tree, has_aux=has_aux, op=op)
     outputs, linearized = linearize_flat(flat, leaves)
@@ -190,7 +189,7 @@ def _vjp(fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool, op: str
         program = _first_outputs(program, sum(linearized.outputs[:count]))
     out_types = tuple(type_of(o) for o in outputs[:count])
     static = (program, linearized.inputs, linearized.outputs[:count], tuple(type_of(x) for x in leaves), in_tree,
-              out_types, flat.out_tree, unpack)
+              out_types, flat.out_tree)
     result = tree.unflatten(flat.out_tree, outputs[:count]), Pullback(linearized.residuals, static)
     return (*result, _aux(flat, outputs[count:])) if has_aux else result
 
@@ -353,7 +352,7 @@ def _value_and_grad(fun: Callable[..., Any], argnums: Any, has_aux: bool, holomo
         numbers = _argnums(argnums, len(args), op)
         _check_inputs(fun, args, numbers, holomorphic, allow_int, op)
         chosen = _chosen(fun, args, kwargs, numbers)
-        result = _vjp(chosen, [args[n] for n in numbers], has_aux, op, False)
+        result = _vjp(chosen, [args[n] for n in numbers], has_aux, op)
         output, pullback = result[0], result[1]
         _check_scalar(fun, output, holomorphic, op)
         t = type_of(output)
@@ -501,7 +500,7 @@ def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
         numbers = _argnums(argnums, len(args), "jacrev")
         _check_inputs(fun, args, numbers, holomorphic, allow_int, "jacrev")
         chosen = _chosen(fun, args, kwargs, numbers)
-        result = _vjp(chosen, [args[n] for n in numbers], has_aux, "jacrev", False)
+        result = _vjp(chosen, [args[n] for n in numbers], has_aux, "jacrev")
         output, pullback = result[0], result[1]
         out_leaves, out_tree = tree.flatten(output)
         types = [type_of(o) for o in out_leaves]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pullback.core import source
@@ -10,15 +10,19 @@ from pullback.core.program import Atom, Literal, Program, Var
 from pullback.core.trace import bind
 
 
-def evaluate(program: Program, args: Sequence[Any]) -> list[Any]:
-    """The outputs of `program` on `args`; each operation is the current trace's to interpret."""
+def evaluate(program: Program, args: Sequence[Any], apply: Callable[..., list[Any]] = bind) -> list[Any]:
+    """The outputs of `program` on `args`; each operation is the current trace's to interpret.
+
+    Args:
+      apply: (primitive, operands, params) -> results, in place of `bind`.
+    """
     values: dict[Atom, Any] = dict(zip(program.inputs, args, strict=True))
     before = source.state.source
     try:
         for eqn in program.equations:
             operands = [a.value if isinstance(a, Literal) else values[a] for a in eqn.inputs]
             source.state.source = eqn.source or before
-            for variable, result in zip(eqn.outputs, bind(eqn.primitive, operands, eqn.params), strict=True):
+            for variable, result in zip(eqn.outputs, apply(eqn.primitive, operands, eqn.params), strict=True):
                 values[variable] = result
     finally:
         source.state.source = before

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core import dtypes, source
+from pullback.core import dtypes
 from pullback.core.array import from_numpy
 from pullback.core.primitive import TABLE, Example, Outputs, Primitive
-from pullback.core.program import Literal, Program
+from pullback.core.program import Program
 from pullback.core.trace import bind, concrete, type_of
 from pullback.core.types import ArrayType, Linear, Zero
 from pullback.interpret.evaluate import evaluate
@@ -113,20 +113,11 @@ def inlined(program: Program) -> Program:
     """The program with the jitted functions it calls written out. Use it through `program.memo(inlined)`."""
     if not any(eqn.primitive is call for eqn in program.equations):
         return program
-    types = program.input_types
-    return stage(lambda *xs: _write_out(program, xs), types, name=program.name)[0]
+    return stage(lambda *xs: evaluate(program, xs, _write_out), program.input_types, name=program.name)[0]
 
 
-def _write_out(program: Program, args: Sequence[Any]) -> list[Any]:
-    values: dict[Any, Any] = dict(zip(program.inputs, args, strict=True))
-    before = source.state.source
-    try:
-        for eqn in program.equations:
-            operands = [a.value if isinstance(a, Literal) else values[a] for a in eqn.inputs]
-            source.state.source = eqn.source or before
-            results = _write_out(eqn.params["program"], operands) if eqn.primitive is call else \
-                bind(eqn.primitive, operands, eqn.params)
-            values.update(zip(eqn.outputs, results, strict=True))
-    finally:
-        source.state.source = before
-    return [a.value if isinstance(a, Literal) else values[a] for a in program.outputs]
+def _write_out(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    """An operation bound as it is; a call replaced by the operations of its program."""
+    if primitive is call:
+        return evaluate(params["program"], operands, _write_out)
+    return bind(primitive, operands, params)

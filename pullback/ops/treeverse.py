@@ -20,7 +20,7 @@ from pullback.core.primitive import TABLE
 from pullback.core.program import Program
 from pullback.core.trace import bind, type_of
 from pullback.core.types import ArrayType, Zero
-from pullback.core.vector import add, instantiate
+from pullback.core.vector import add, broadcast, instantiate
 from pullback.interpret.evaluate import evaluate
 from pullback.interpret.linearize import linearize
 from pullback.interpret.stage import stage
@@ -116,9 +116,7 @@ def reverse_loop(n: Any, consts: Sequence[Any], carry: Sequence[Any], cts: Seque
 
     # A frame per slot: where it starts and ends, the slots and repetitions left to it, the carry at its start.
     def frames(first: Any) -> Any:
-        rows = TABLE["broadcast_in_dim"](first, shape=(slots, *type_of(first).shape),
-                                         dims=tuple(range(1, type_of(first).ndim + 1)))
-        return rows
+        return broadcast(first, slots)
 
     sums = [instantiate(Zero(type_of(c).strong())) for c in pick(consts, const_mask)]
     state = [_array(0), frames(_int(0)), frames(n), frames(_int(slots - 1)), frames(_repetitions(n, slots)),
@@ -126,8 +124,7 @@ def reverse_loop(n: Any, consts: Sequence[Any], carry: Sequence[Any], cts: Seque
     types = [type_of(x) for x in state]
 
     def unpack(xs: Sequence[Any]) -> list[Any]:
-        parts = cut(xs, 5, n_carry, len(sums))
-        return parts
+        return cut(xs, 5, n_carry, len(sums))
 
     def running(top: Any, starts: Any, ends: Any, *rest: Any) -> Any:
         return TABLE["and"](TABLE["ge"](top, _int(0)), TABLE["gt"](n, _int(0)))

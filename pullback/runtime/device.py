@@ -95,7 +95,7 @@ def as_array(x: Any) -> Any:
     return x
 
 
-def _place(leaf: Any, device: Any, donate: bool) -> Any:
+def _place(leaf: Any, device: Any) -> Any:
     x = as_array(leaf)
     if device is None or isinstance(x, Tracer):
         return x
@@ -122,7 +122,7 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
     Raises:
       TypeError: a leaf is no array. ValueError: no such device.
     """
-    return tree.map(lambda leaf: _place(leaf, device, donate), x)
+    return tree.map(lambda leaf: _place(leaf, device), x)
 
 
 def device_get(x: Any) -> Any:
