@@ -20,7 +20,7 @@ python = $(VENV)/bin/python
 help:  ## print this list
 	@awk -F ':  ## ' '/^[a-z]+:  ## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
 
-demo:  ## run every example, real JAX scripts, on pullback
+demo:  ## run every example, real JAX scripts, on pullback, and verify one
 	$(setup) demo
 	@$(python) scripts/demo
 

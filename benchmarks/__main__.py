@@ -19,10 +19,12 @@ import time
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.cases import CASES
+from benchmarks.all import CASES
 
 ROOT = Path(__file__).resolve().parent.parent
-COLUMNS = ("process", "trace", "lower", "compile", "run", "memory")
+COLUMNS = ("process", "trace", "lower", "compile", "run", "primal", "factor", "memory")
+# `factor`: the time of a derivative over that of the function it is of.
+UNITS = {"memory": " MB", "factor": ""}
 Figures = dict[str, float]
 
 
@@ -71,7 +73,7 @@ def _medians(figures: list[Figures]) -> Figures:
 
 
 def _show(rows: dict[str, dict[str, Figures]]) -> None:
-    print(f"\n{'':34}" + "".join(f"{c + (' MB' if c == 'memory' else ' ms'):>26}" for c in COLUMNS))
+    print(f"\n{'':34}" + "".join(f"{c + UNITS.get(c, ' ms'):>26}" for c in COLUMNS))
     print(f"{'pullback / jax = ratio':34}")
     ratios: dict[str, list[float]] = {c: [] for c in COLUMNS}
     for name, row in rows.items():

@@ -6,16 +6,22 @@ case that is not about a jitted function returns a callable without arguments an
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 
 class Case(NamedTuple):
-    """A workload: `build` makes it, `quick` puts it into the short run, `eager` runs it without jit."""
+    """A workload: `build` makes it, `quick` puts it into the short run, `eager` runs it without jit.
+
+    Where it is a derivative, `primal` is what is derived, and `reference` gives its value in NumPy's float64.
+    """
 
     build: Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]]
     quick: bool
     eager: bool
+    primal: Callable[..., Any] | None = None
+    reference: Callable[[], Any] | None = None
 
 
 CASES: dict[str, Case] = {}
@@ -28,7 +34,8 @@ def case(name: str, *, quick: bool = True, eager: bool = False) -> Callable[[Any
     return register
 
 
-def _normal(*shape: int, seed: int = 0) -> Any:
+def normal_array(*shape: int, seed: int = 0) -> Any:
+    """Normally distributed float32 numbers."""
     import numpy as np
     return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
@@ -60,7 +67,7 @@ def guide_eager() -> Any:
 @case("eager: ten small operations", eager=True)
 def eager_chain() -> Any:
     import jax.numpy as jnp
-    x = jnp.asarray(_normal(16, 16))
+    x = jnp.asarray(normal_array(16, 16))
 
     def chain() -> Any:
         y = x
@@ -78,8 +85,9 @@ def _mlp_loss(layers: int) -> Any:
         for w, b in params:
             x = jnp.tanh(x @ w + b)
         return jnp.mean((x - y) ** 2)
-    params = [(jnp.asarray(_normal(64, 64, seed=i) / 8), jnp.zeros(64)) for i in range(layers)]
-    return jax.value_and_grad(loss), (params, jnp.asarray(_normal(128, 64)), jnp.asarray(_normal(128, 64, seed=1)))
+    params = [(jnp.asarray(normal_array(64, 64, seed=i) / 8), jnp.zeros(64)) for i in range(layers)]
+    x, y = (jnp.asarray(normal_array(128, 64, seed=seed)) for seed in (0, 1))
+    return jax.value_and_grad(loss), (params, x, y)
 
 
 @case("mlp 4 layers, gradient")
@@ -118,15 +126,27 @@ def _transformer(layers: int) -> Any:
     def layer(seed: int) -> Any:
         shapes = {"q": (width, width), "k": (width, width), "v": (width, width), "o": (width, width),
                   "up": (width, 4 * width), "down": (4 * width, width)}
-        p = {n: jnp.asarray(_normal(*s, seed=seed + i) / 12) for i, (n, s) in enumerate(shapes.items())}
+        p = {n: jnp.asarray(normal_array(*s, seed=seed + i) / 12) for i, (n, s) in enumerate(shapes.items())}
         return {**p, "s1": jnp.ones(width), "s2": jnp.ones(width)}
     return jax.value_and_grad(loss), ([layer(10 * i) for i in range(layers)],
-                                      jnp.asarray(_normal(batch, length, width)))
+                                      jnp.asarray(normal_array(batch, length, width)))
 
 
 @case("transformer 3 layers, gradient")
 def transformer_3() -> Any:
     return _transformer(3)
+
+
+@case("transformer 3 layers, strong zeros", quick=False)
+def transformer_3_strong() -> Any:
+    """Against the row above; jax, which has no such setting, runs that one again."""
+    import jax
+    gradient, args = _transformer(3)
+
+    def strong(*args: Any) -> Any:
+        with jax.strong_zeros() if hasattr(jax, "strong_zeros") else contextlib.nullcontext():
+            return gradient(*args)
+    return strong, args
 
 
 @case("transformer 12 layers, gradient", quick=False)
@@ -157,8 +177,9 @@ def _gru(steps: int, scanned: bool) -> Any:
             for t in range(steps):
                 h = cell(p, h, xs[t])
         return jnp.mean(h ** 2)
-    p = {n: jnp.asarray(_normal(width, width, seed=i) / 8) for i, n in enumerate(("xz", "hz", "xr", "hr", "xn", "hn"))}
-    return jax.value_and_grad(loss), (p, jnp.asarray(_normal(steps, batch, width)))
+    names = ("xz", "hz", "xr", "hr", "xn", "hn")
+    p = {n: jnp.asarray(normal_array(width, width, seed=i) / 8) for i, n in enumerate(names)}
+    return jax.value_and_grad(loss), (p, jnp.asarray(normal_array(steps, batch, width)))
 
 
 @case("gru 20 steps unrolled, gradient")
@@ -176,6 +197,18 @@ def gru_scan() -> Any:
     return _gru(100, True)
 
 
+@case("scan 10,000 steps, one weight", quick=False)
+def scan_weight() -> Any:
+    """A weight of 1 MB, the same at every step: kept once, not once a step (10 GB)."""
+    import jax
+    import jax.numpy as jnp
+    steps, width = 10_000, 512
+
+    def loss(w: Any, h: Any) -> Any:
+        return jnp.sum(jax.lax.scan(lambda h, _: (jnp.tanh(w @ h), None), h, None, length=steps)[0] ** 2)
+    return jax.grad(loss), (jnp.asarray(normal_array(width, width) / 20), jnp.asarray(normal_array(width, seed=1)))
+
+
 @case("cnn, gradient", quick=False)
 def cnn() -> Any:
     import jax
@@ -186,8 +219,8 @@ def cnn() -> Any:
             x = jax.nn.relu(jax.lax.conv_general_dilated(x, w, (1, 1), "SAME",
                                                          dimension_numbers=("NHWC", "HWIO", "NHWC"))) + x
         return jnp.mean(x ** 2)
-    params = [jnp.asarray(_normal(3, 3, 32, 32, seed=i) / 17) for i in range(6)]
-    return jax.value_and_grad(loss), (params, jnp.asarray(_normal(4, 16, 16, 32)))
+    params = [jnp.asarray(normal_array(3, 3, 32, 32, seed=i) / 17) for i in range(6)]
+    return jax.value_and_grad(loss), (params, jnp.asarray(normal_array(4, 16, 16, 32)))
 
 
 @case("normal numbers, 1 million")
@@ -199,7 +232,7 @@ def normal() -> Any:
 @case("sort, 100,000")
 def sort() -> Any:
     import jax.numpy as jnp
-    return jnp.sort, (jnp.asarray(_normal(100_000)),)
+    return jnp.sort, (jnp.asarray(normal_array(100_000)),)
 
 
 def _dispatch(leaves: int) -> Any:

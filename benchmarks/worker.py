@@ -32,7 +32,7 @@ def measure(name: str) -> dict[str, float]:
     """The figures of a case, in milliseconds and megabytes."""
     import jax
 
-    from benchmarks.cases import CASES
+    from benchmarks.all import CASES
     case = CASES[name]
     function, arguments = case.build()
     if case.eager:
@@ -51,8 +51,22 @@ def measure(name: str) -> dict[str, float]:
     jax.block_until_ready(jitted(*arguments))
     run = _median(lambda: jax.block_until_ready(jitted(*arguments)), BUDGET)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"trace": 1e3 * (at_trace - start), "lower": 1e3 * (at_lower - at_trace),
+    figures = {"trace": 1e3 * (at_trace - start), "lower": 1e3 * (at_lower - at_trace),
             "compile": 1e3 * (at_compile - at_lower), "run": 1e3 * run, "memory": peak}
+    if case.primal is not None and case.reference is not None:
+        primal = jax.jit(case.primal)
+        check(name, primal(*arguments), case.reference())
+        alone = _median(lambda: jax.block_until_ready(primal(*arguments)), BUDGET / 2)
+        figures |= {"primal": 1e3 * alone, "factor": run / alone}
+    return figures
+
+
+def check(name: str, value: Any, exact: Any) -> None:
+    """Ends the process where a case's value is not what NumPy computes in float64."""
+    import numpy as np
+    got = np.asarray(value, np.float64)
+    if not np.allclose(got, exact, rtol=2e-3, atol=2e-3 * max(1.0, float(np.abs(exact).max()))):
+        raise SystemExit(f"{name}: the value is off by {np.abs(got - exact).max():.3g}; no time is taken")
 
 
 def main() -> None:

@@ -51,6 +51,29 @@ def accuracy(params, x, y):
     return jnp.mean(jnp.argmax(forward(params, x), axis=-1) == y)
 
 
+def model():
+    """What `python -m pullback verify examples/digits.py` checks: docs/gate.md."""
+    from pullback import gate
+
+    data = load()
+    contract = gate.Contract(params=[{"w": "f32[pixels, h]", "b": "f32[h]"},
+                                     {"w": "f32[h, classes]", "b": "f32[classes]"}],
+                             batch={"x": "f32[n, pixels] in [0, 1]", "y": "i32[n] in [0, 9]"},
+                             outputs="f32[n, classes]", loss="f32[] in [0, inf)", sizes={"pixels": 64, "classes": 10})
+
+    def reference(params, x):
+        hidden = np.maximum(x @ params[0]["w"] + params[0]["b"], 0)
+        return hidden @ params[1]["w"] + params[1]["b"]
+
+    params = init(jax.random.key(0), sizes=(64, 16, 10))
+    return gate.Model(contract.guard(loss), params, {name: part[:20] for name, part in zip("xy", data["train"])},
+                      init=lambda key: init(key, sizes=(64, 16, 10)), forward=forward, update=update,
+                      state=jax.tree.map(jnp.zeros_like, params), contract=contract, reference=reference,
+                      splits={name: dict(zip("xy", part)) for name, part in data.items()},
+                      expected=[gate.Expected("equal scores", params=jax.tree.map(jnp.zeros_like, params),
+                                              loss=float(np.log(10)))], steps=30, overfits=0.5)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--epochs", type=int, default=30)

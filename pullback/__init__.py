@@ -17,26 +17,38 @@ __version__ = "0.1.0"
 # Public name -> module that defines it.
 _NAMES: dict[str, str] = {
     name: f"pullback.{module}" for module, names in {
-        "api.ad": "grad hessian jacfwd jacobian jacrev jvp linear_transpose linearize value_and_grad vjp",
+        "api.ad": "fwd_and_bwd grad hessian jacfwd jacobian jacrev jvp linear_transpose linearize value_and_grad vjp",
         "api.batch": "vmap",
         "api.checkpoint": "checkpoint checkpoint_policies remat residuals",
         "api.custom": "closure_convert custom_gradient custom_jvp custom_vjp",
+        "api.environment": "default_device enable_custom_prng host_id host_ids legacy_prng_key live_arrays "
+                           "make_array_from_callback make_array_from_process_local_data "
+                           "make_array_from_single_device_arrays print_environment_info process_indices "
+                           "softmax_custom_jvp transfer_guard transfer_guard_device_to_device "
+                           "transfer_guard_device_to_host transfer_guard_host_to_device typeof",
+        "api.flow": "gradient_flow",
         "api.host": "effects_barrier pure_callback",
         "api.inspect": "ensure_compile_time_eval eval_shape make_jaxpr named_call named_scope",
         "api.jit": "jit",
-        "api.settings": "clear_caches config debug_infs debug_nans default_matmul_precision default_prng_impl "
-                        "disable_jit enable_x64 log_compiles numpy_dtype_promotion numpy_rank_promotion "
-                        "threefry_partitionable",
+        "api.settings": "check_bounds check_tracer_leaks checking_leaks clear_caches config debug_infs "
+                        "debug_key_reuse debug_nans default_matmul_precision default_prng_impl disable_jit "
+                        "enable_checks enable_x64 explain_cache_misses log_compiles no_tracing "
+                        "numpy_dtype_promotion numpy_rank_promotion strong_zeros threefry_partitionable",
         "api.stages": "ShapeDtypeStruct",
         "core.array": "Array",
         "core.dtypes": "float0",
         "runtime.device": "block_until_ready copy_to_host_async default_backend device_count device_get device_put "
                           "devices host_count local_device_count local_devices process_count process_index",
         "runtime.pjrt": "Device",
+        "runtime.sharding": "NamedSharding P Shard get_mesh make_mesh set_mesh",
+        "sharding": "reshard",
+        "numpy.positions": "ds",
     }.items() for name in names.split()
 }
-_MODULES = set("ad_checkpoint api compat core debug dtypes errors experimental flatten_util gate lax nn numpy random "
-               "scipy stages tree tree_util typing".split())
+_MODULES = set("ad_checkpoint api compat core custom_batching custom_derivatives debug dlpack dtypes errors "
+               "experimental extend flatten_util gate image interpreters lax nn numpy ops random scipy sharding "
+               "stages tree tree_util typing".split())
+_LIGHT = set("api compat core dtypes errors gate tree tree_util typing".split())  # run no operations
 _ready = False
 
 
@@ -56,6 +68,8 @@ def __getattr__(name: str) -> Any:
         globals()[name] = found
         return found
     if name in _MODULES:
+        if name not in _LIGHT:
+            _load_engine()
         return importlib.import_module(f"pullback.{name}")
     from pullback.core import errors
     raise errors.unsupported(f"pullback.{name}")

@@ -1,8 +1,9 @@
-"""The command line: `python -m pullback run script.py`, `verify script.py`, `doctor`."""
+"""The command line: `python -m pullback run script.py`, `doctor`, and the commands of the gate: `verify model.py`, ..."""
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import platform
 import runpy
@@ -10,6 +11,19 @@ import sys
 from collections.abc import Sequence
 
 import pullback
+
+# Commands of the gate: each has a parser of its own, and loads no engine before it knows which.
+_GATE = {
+    "verify": ("pullback.gate.cli:main", "check a differentiated program: derivatives, keys, purity, ..."),
+    "init": ("pullback.gate.draft.command:init_main", "write a first gate.Model of a script by looking at it"),
+    "record": ("pullback.gate.commands:record_main", "keep what a model computes, to compare with later"),
+    "compare": ("pullback.gate.commands:compare_main", "run the cases of a record again, and judge every leaf"),
+    "diagnose": ("pullback.gate.diagnose.command:diagnose_main", "say where two runs that should agree part"),
+    "bench": ("pullback.gate.bench.command:bench_main", "time a model, cold and warm, and compare with the noise"),
+    "promote": ("pullback.gate.serve.command:promote_main", "make a checked version of a model the one that serves"),
+    "rollback": ("pullback.gate.serve.command:rollback_main", "go back to a version that served before"),
+    "serve": ("pullback.gate.serve.command:serve_main", "serve the promoted version over HTTP, guarded"),
+}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -21,7 +35,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("-m", dest="module", action="store_true", help="the target is a module")
     run.add_argument("target", help="script.py, or a module's name with -m")
     run.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
-    commands.add_parser("verify", add_help=False, help="check a differentiated program: derivatives, keys, purity, ...")
+    for name, (_, text) in _GATE.items():
+        commands.add_parser(name, add_help=False, help=text)
     commands.add_parser("doctor", help="versions, devices, and the state of the compile cache")
     return parser
 
@@ -53,9 +68,13 @@ def _doctor() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line; returns the exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    if arguments[:1] == ["verify"]:  # has a parser of its own, and loads no engine before it knows which
-        from pullback.gate.cli import main as verify
-        return verify(arguments[1:])
+    if arguments and arguments[0] in _GATE:
+        module, _, function = _GATE[arguments[0]][0].partition(":")
+        try:
+            return int(getattr(importlib.import_module(module), function)(arguments[1:]))
+        except KeyboardInterrupt:  # while it is loaded; then it answers itself
+            print(f"pullback {arguments[0]}: interrupted", file=sys.stderr)
+            return 2
     options = _parser().parse_args(arguments)
     if options.command == "run":
         _run(options.target, options.arguments, options.module, options.quiet)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pullback.api.checkpoint import (
+    Offloadable,
+    Recompute,
+    Saveable,
     checkpoint,
     checkpoint_name,
     checkpoint_policies,
@@ -10,4 +13,4 @@ from pullback.api.checkpoint import (
     remat,
 )
 
-__all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "remat"]
+__all__ = ["Offloadable", "Recompute", "Saveable", "checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "remat"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pullback.core.errors import (
     CompileError,
     ConcretizationTypeError,
+    JAXIndexError,
+    JAXTypeError,
     KeyReuseError,
     MissingRuleError,
     NonConcreteBooleanIndexError,
@@ -17,6 +19,6 @@ from pullback.core.errors import (
 
 JaxRuntimeError = RuntimeError
 
-__all__ = ["CompileError", "ConcretizationTypeError", "JaxRuntimeError", "KeyReuseError", "MissingRuleError",
+__all__ = ["CompileError", "ConcretizationTypeError", "JAXIndexError", "JAXTypeError", "JaxRuntimeError", "KeyReuseError", "MissingRuleError",
            "NonConcreteBooleanIndexError", "TracerArrayConversionError", "TracerBoolConversionError",
            "TracerIntegerConversionError", "UnexpectedTracerError", "UnsupportedError"]

@@ -27,6 +27,10 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
 
     Raises:
       ValueError: `unravel` is given a vector of another length.
+
+    Example:
+      >>> pullback.flatten_util.ravel_pytree({"a": jnp.ones(2), "b": 3.0})[0]
+      Array([1., 1., 3.], dtype=float32)
     """
     leaves, treedef = tree.flatten(pytree)
     leaves = [as_array(leaf) for leaf in leaves]

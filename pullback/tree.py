@@ -33,7 +33,12 @@ _UNSET: Any = object()
 
 def leaves_with_path(tree: Any, is_leaf: Callable[..., bool] | None = None,
                      is_leaf_takes_path: bool = False) -> list[tuple[Path, Any]]:
-    """Pairs of path and leaf; see `flatten_with_path`."""
+    """Pairs of path and leaf; see `flatten_with_path`.
+
+    Example:
+      >>> tree.leaves_with_path({"a": 1})
+      [((DictKey(key='a'),), 1)]
+    """
     return flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
@@ -66,7 +71,12 @@ def broadcast(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -> Any:
 
 
 def all(tree: Any, *, is_leaf: IsLeaf = None) -> bool:
-    """Whether every leaf is true; True for a tree without leaves."""
+    """Whether every leaf is true; True for a tree without leaves.
+
+    Example:
+      >>> tree.all([True, {"a": False}])
+      False
+    """
     return not [leaf for leaf in leaves(tree, is_leaf) if not leaf]
 
 
@@ -75,6 +85,10 @@ def reduce(function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _U
     """Combine the leaves from the left, as functools.reduce does.
 
     Raises: TypeError if there is neither a leaf nor an initializer.
+
+    Example:
+      >>> tree.reduce(lambda x, y: x + y, {"a": 1, "b": [2, 3]})
+      6
     """
     found = leaves(tree, is_leaf)
     if initializer is not _UNSET:
@@ -92,6 +106,10 @@ def reduce_associative(operation: Callable[[Any, Any], Any], tree: Any, *, ident
       operation: associative, or the result depends on the grouping.
       identity: the result for a tree without leaves.
     Raises: TypeError if there is neither a leaf nor an identity.
+
+    Example:
+      >>> tree.reduce_associative(lambda x, y: x + y, [1, 2, 3], identity=0)
+      6
     """
     found = leaves(tree, is_leaf)
     if not found:
@@ -137,13 +155,13 @@ def transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_
     return inner_treedef.unflatten([outer_treedef.unflatten(column) for column in columns])
 
 
-def static(**options: Any) -> Any:
+def static(**kwargs: Any) -> Any:
     """A dataclass field that `register_dataclass` makes part of the structure.
 
     Args:
-      options: those of dataclasses.field.
+      kwargs: those of dataclasses.field.
 
     >>> static(default="tanh").metadata["static"]
     True
     """
-    return dataclasses.field(metadata={**(options.pop("metadata", None) or {}), "static": True}, **options)
+    return dataclasses.field(metadata={**(kwargs.pop("metadata", None) or {}), "static": True}, **kwargs)

@@ -107,19 +107,32 @@ def register_pytree_with_keys_class(cls: C) -> C:
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
-    """Whether every element of an iterable is a leaf (None is not)."""
+    """Whether every element of an iterable is a leaf (None is not).
+
+    Example:
+      >>> pullback.tree_util.all_leaves([1, 2.0])
+      True
+    """
     return not [x for x in iterable if tree_structure(x, is_leaf).node_data() is not None]
 
 
 def is_tree_node(typ: type) -> bool:
-    """Whether the instances of a class are nodes."""
-    if not isinstance(typ, type):
-        raise failure(TypeError, f"given {short(typ)}, a class is required", "pass type(x)")
-    return default_registry.is_node(typ)  # type: ignore[no-any-return]
+    """Whether the instances of a class are nodes.
+
+    Example:
+      >>> pullback.tree_util.is_tree_node(list), pullback.tree_util.is_tree_node(int)
+      (True, False)
+    """
+    return isinstance(typ, type) and default_registry.is_node(typ)  # type: ignore[no-any-return]
 
 
 def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
-    """The children and the aux_data of one node. Raises: ValueError for a leaf."""
+    """The children and the aux_data of one node. Raises: ValueError for a leaf.
+
+    Example:
+      >>> pullback.tree_util.flatten_one_level([1, [2]])[0]
+      [1, [2]]
+    """
     found = one_level(tree)
     if found is None:
         raise failure(ValueError, f"given {short(tree)}, which is a leaf; a node is required",
@@ -128,19 +141,34 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
-    """Pairs of key and child, and the aux_data, of one node. Raises: ValueError for a leaf."""
+    """Pairs of key and child, and the aux_data, of one node. Raises: ValueError for a leaf.
+
+    Example:
+      >>> len(list(pullback.tree_util.flatten_one_level_with_keys({"a": 1})[0]))
+      1
+    """
     children, aux = flatten_one_level(tree)
     node = level(tree)
     return list(zip(node.keys if node else (), children)), aux
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
-    """The structures of the children of a node; [] for a leaf."""
+    """The structures of the children of a node; [] for a leaf.
+
+    Example:
+      >>> len(pullback.tree_util.treedef_children(tree.structure([0, (0, 0)])))
+      2
+    """
     check_treedef(treedef)
     return treedef.children()  # type: ignore[no-any-return]
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """Whether a structure is one leaf, or one node without children."""
+    """Whether a structure is one leaf, or one node without children.
+
+    Example:
+      >>> pullback.tree_util.treedef_is_leaf(tree.structure(0))
+      True
+    """
     check_treedef(treedef)
     return bool(treedef.num_nodes == 1)

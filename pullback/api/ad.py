@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
 from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name
-from pullback.core import dtypes, errors, tree
+from pullback.api.jit import jit
+from pullback.core import config, dtypes, errors, tree
 from pullback.core.array import ConcreteArray
 from pullback.core.primitive import TABLE
 from pullback.core.trace import type_of
@@ -23,8 +25,13 @@ from pullback.interpret.stage import stage
 from pullback.interpret.transpose import backward
 from pullback.interpret.vmap import vmap as batch_flat
 
-__all__ = ["grad", "hessian", "jacfwd", "jacobian", "jacrev", "jvp", "linear_transpose", "linearize",
+__all__ = ["fwd_and_bwd", "grad", "hessian", "jacfwd", "jacobian", "jacrev", "jvp", "linear_transpose", "linearize",
            "value_and_grad", "vjp"]
+
+
+def _strongly(strong_zeros: bool) -> AbstractContextManager[None]:
+    """Strong zeros where an argument asks for them; otherwise what the setting says."""
+    return config.strong_zeros(True) if strong_zeros else nullcontext()
 
 
 def _zeros(t: ArrayType) -> Any:
@@ -84,7 +91,8 @@ def _aux(function: FlatFunction, leaves: Sequence[Any]) -> Any:
     return tree.unflatten(function.aux_tree, leaves)
 
 
-def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, *,
+        strong_zeros: bool = False) -> Any:
     """The value of a function and its derivative along a direction (forward mode).
 
     Args:
@@ -93,6 +101,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
       tangents: tuple of directions, each with the structure, shapes and dtypes of its primal (float0
         for integers).
       has_aux: whether `fun` returns (output, aux); aux is passed through.
+      strong_zeros: as of value_and_grad.
 
     Returns:
       (output, tangent of the output), and aux with has_aux.
@@ -112,7 +121,8 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     types = [type_of(leaf) for leaf in leaves]
     dots = _vectors(tuple(tangents), in_tree, types, leaves, "tangent", "the primals", "jvp")
     flat = FlatFunction(fun, in_tree, has_aux=has_aux, op="jvp")
-    outputs, out_dots = forward.jvp(flat, leaves, [_given(dot, t) for dot, t in zip(dots, types, strict=True)])
+    with _strongly(strong_zeros):
+        outputs, out_dots = forward.jvp(flat, leaves, [_given(dot, t) for dot, t in zip(dots, types, strict=True)])
     out_dots = _materialize(out_dots[: flat.count], [type_of(o) for o in outputs[: flat.count]])
     result = tree.unflatten(flat.out_tree, outputs[: flat.count]), tree.unflatten(flat.out_tree, out_dots)
     return (*result, _aux(flat, outputs[flat.count:])) if has_aux else result
@@ -137,12 +147,13 @@ class Pullback:
         Raises:
           ValueError: it has another structure, shape or dtype.
         """
-        program, mask, outputs, in_types, in_tree, out_types, out_tree = self.static
+        program, mask, outputs, in_types, in_tree, out_types, out_tree, strong_zeros = self.static
         cts = _vectors(cotangent, out_tree, out_types, out_types, "cotangent", "the function's output",
                        "pullback from vjp")
         known = [_given(ct, t) for ct, t, flag in zip(cts, out_types, outputs, strict=True) if flag]
         linear = (False,) * len(self.residuals) + (True,) * sum(mask)
-        results = iter(backward(program, linear, self.residuals, known))
+        with _strongly(strong_zeros):
+            results = iter(backward(program, linear, self.residuals, known))
         leaves = [next(results) if flag else Zero(t.tangent()) for flag, t in zip(mask, in_types, strict=True)]
         return tree.unflatten(in_tree, _materialize(leaves, in_types))
 
@@ -153,13 +164,15 @@ class Pullback:
 tree.register_pytree_node(Pullback, lambda p: (p.residuals, p.static), lambda static, leaves: Pullback(leaves, static))
 
 
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = ()) -> Any:
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = (),
+        strong_zeros: bool = False) -> Any:
     """The value of a function and its pullback (reverse mode).
 
     Args:
       fun: a function of arrays or pytrees of arrays.
       *primals: its arguments.
       has_aux: whether `fun` returns (output, aux); aux is passed through.
+      strong_zeros: as of value_and_grad.
 
     Returns:
       (output, pullback), and aux with has_aux. `pullback(cotangent)` takes a cotangent with the structure of
@@ -176,7 +189,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
     if reduce_axes:
         raise errors.make(NotImplementedError, "reduce_axes is not supported", op="vjp",
                           fix="sum the cotangents with lax.psum")
-    return _vjp(fun, primals, has_aux, "vjp")
+    with _strongly(strong_zeros):
+        return _vjp(fun, primals, has_aux, "vjp")
 
 
 def _vjp(fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool, op: str) -> Any:
@@ -189,7 +203,7 @@ def _vjp(fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool, op: str
         program = _first_outputs(program, sum(linearized.outputs[:count]))
     out_types = tuple(type_of(o) for o in outputs[:count])
     static = (program, linearized.inputs, linearized.outputs[:count], tuple(type_of(x) for x in leaves), in_tree,
-              out_types, flat.out_tree)
+              out_types, flat.out_tree, config.strong_zeros.value)
     result = tree.unflatten(flat.out_tree, outputs[:count]), Pullback(linearized.residuals, static)
     return (*result, _aux(flat, outputs[count:])) if has_aux else result
 
@@ -198,13 +212,52 @@ def _first_outputs(program: Any, count: int) -> Any:
     return type(program)(program.inputs, program.equations, program.outputs[:count], program.name)
 
 
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def fwd_and_bwd(fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool = False, jitted: bool = True
+                ) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """The forward and the backward pass of a function, as two functions.
+
+    Args:
+      fun: a function of arrays or pytrees of arrays.
+      argnums: the positional arguments to differentiate by.
+      has_aux: whether `fun` returns (output, aux).
+      jitted: compile both.
+
+    Returns:
+      fwd: (*args) -> (output, residuals), and aux with has_aux.
+      bwd: (residuals, cotangent of the output) -> the cotangent of the argument, or a tuple of them where `argnums`
+      is a sequence.
+
+    Raises:
+      ValueError: argnums is out of range (when `fwd` is called).
+
+    Example:
+      >>> fwd, bwd = fwd_and_bwd(lambda x, y: x * y, argnums=(0, 1))
+      >>> y, residuals = fwd(2.0, 3.0)
+      >>> print(*bwd(residuals, 1.0))
+      3.0 2.0
+    """
+    check_callable(fun, "fwd_and_bwd")
+    _argnums(argnums, 1 << 30, "fwd_and_bwd")  # the number of arguments is not known yet
+
+    def forward_pass(*args: Any) -> Any:
+        numbers = _argnums(argnums, len(args), "fwd_and_bwd")
+        return _vjp(chosen_arguments(fun, args, {}, numbers), [args[n] for n in numbers], has_aux, "fwd_and_bwd")
+
+    def backward_pass(residuals: Pullback, cotangent: Any) -> Any:
+        cts = residuals(cotangent)
+        return cts[0] if isinstance(argnums, int) else cts
+
+    return (jit(forward_pass), jit(backward_pass)) if jitted else (forward_pass, backward_pass)
+
+
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strong_zeros: bool = False) -> Any:
     """The value of a function and its derivative at a point as a linear function.
 
     Args:
       fun: a function of arrays or pytrees of arrays.
       *primals: its arguments.
       has_aux: whether `fun` returns (output, aux).
+      strong_zeros: as of value_and_grad.
 
     Returns:
       (output, f_jvp), and aux with has_aux. f_jvp takes tangents of the arguments and returns the tangent
@@ -218,14 +271,17 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     leaves, in_tree = flatten_args(primals, names=lambda: argument_names(fun, primals))
     types = [type_of(leaf) for leaf in leaves]
     flat = FlatFunction(fun, in_tree, has_aux=has_aux, op="linearize")
-    outputs, linearized = linearize_flat(flat, leaves)
+    strong_zeros = strong_zeros or config.strong_zeros.value
+    with _strongly(strong_zeros):
+        outputs, linearized = linearize_flat(flat, leaves)
     out_types = [type_of(o) for o in outputs[: flat.count]]
 
     def f_jvp(*tangents: Any) -> Any:
         dots = _vectors(tangents, in_tree, types, leaves, "tangent", "the primals", "linearize")
         known = [instantiate(_given(dot, t)) for dot, t, flag in zip(dots, types, linearized.inputs, strict=True)
                  if flag]
-        results = iter(evaluate(linearized.program, [*linearized.residuals, *known]))
+        with _strongly(strong_zeros):
+            results = iter(evaluate(linearized.program, [*linearized.residuals, *known]))
         out_dots = [next(results) if flag else None for flag in linearized.outputs[: flat.count]]
         return tree.unflatten(flat.out_tree, _materialize(out_dots, out_types))
 
@@ -246,6 +302,10 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
 
     Raises:
       TypeError: `fun` is not linear, or has integer arguments.
+
+    Example:
+      >>> linear_transpose(lambda x: 3 * x, 1.0)(2.0)[0].item()
+      6.0
     """
     check_callable(fun, "linear_transpose")
     leaves, in_tree = tree.flatten(primals)
@@ -283,8 +343,8 @@ def _argnums(argnums: Any, count: int, op: str) -> tuple[int, ...]:
     return tuple(result)
 
 
-def _chosen(fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], numbers: Sequence[int]
-            ) -> Callable[..., Any]:
+def chosen_arguments(fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], numbers: Sequence[int]
+                     ) -> Callable[..., Any]:
     """`fun` as a function of the chosen positional arguments alone."""
     def partial(*given: Any) -> Any:
         full = list(args)
@@ -320,8 +380,8 @@ def _check_inputs(fun: Any, args: Sequence[Any], numbers: Sequence[int], holomor
 
 
 def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
-                   holomorphic: bool = False, allow_int: bool = False, reduce_axes: Sequence[Any] = ()
-                   ) -> Callable[..., Any]:
+                   holomorphic: bool = False, allow_int: bool = False, reduce_axes: Sequence[Any] = (), *,
+                   strong_zeros: bool = False) -> Callable[..., Any]:
     """A function that returns the value of `fun` and its gradient.
 
     Args:
@@ -330,6 +390,8 @@ def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, ha
       has_aux: whether `fun` returns (scalar, aux).
       holomorphic: promise that a complex function is holomorphic.
       allow_int: accept integer arguments; their gradient is float0 zeros.
+      strong_zeros: a factor of a derivative that is exactly 0 makes the product 0, where the other is infinite or
+        NaN too (see `pullback.strong_zeros`).
 
     Returns:
       A function with the arguments of `fun`, returning (value, gradient), or ((value, aux), gradient). The
@@ -342,17 +404,18 @@ def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, ha
       >>> loss, g = value_and_grad(lambda w: jnp.sum(w ** 2))(jnp.ones(3))
     """
     check_callable(fun, "value_and_grad")
-    return _value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, "value_and_grad")
+    return _value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, strong_zeros, "value_and_grad")
 
 
 def _value_and_grad(fun: Callable[..., Any], argnums: Any, has_aux: bool, holomorphic: bool, allow_int: bool,
-                    op: str) -> Callable[..., Any]:
+                    strong_zeros: bool, op: str) -> Callable[..., Any]:
     @functools.wraps(fun)
     def value_and_grad_of(*args: Any, **kwargs: Any) -> Any:
         numbers = _argnums(argnums, len(args), op)
         _check_inputs(fun, args, numbers, holomorphic, allow_int, op)
-        chosen = _chosen(fun, args, kwargs, numbers)
-        result = _vjp(chosen, [args[n] for n in numbers], has_aux, op)
+        chosen = chosen_arguments(fun, args, kwargs, numbers)
+        with _strongly(strong_zeros):
+            result = _vjp(chosen, [args[n] for n in numbers], has_aux, op)
         output, pullback = result[0], result[1]
         _check_scalar(fun, output, holomorphic, op)
         t = type_of(output)
@@ -388,7 +451,8 @@ def _check_scalar(fun: Any, output: Any, holomorphic: bool, op: str) -> None:
 
 
 def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
-         holomorphic: bool = False, allow_int: bool = False, reduce_axes: Sequence[Any] = ()) -> Callable[..., Any]:
+         holomorphic: bool = False, allow_int: bool = False, reduce_axes: Sequence[Any] = (), *,
+         strong_zeros: bool = False) -> Callable[..., Any]:
     """A function that returns the gradient of `fun`.
 
     Args and errors as of value_and_grad.
@@ -400,7 +464,7 @@ def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: boo
       >>> grad(jnp.tanh)(0.0)
     """
     check_callable(fun, "grad")
-    with_value = _value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, "grad")
+    with_value = _value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, strong_zeros, "grad")
 
     @functools.wraps(fun)
     def grad_of(*args: Any, **kwargs: Any) -> Any:
@@ -441,7 +505,7 @@ def _split_rows(x: Any, types: Sequence[ArrayType], last: bool) -> list[Any]:
 
 
 def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
-           holomorphic: bool = False) -> Callable[..., Any]:
+           holomorphic: bool = False, *, strong_zeros: bool = False) -> Callable[..., Any]:
     """A function that returns the Jacobian of `fun`, by forward mode: one pass per input element.
 
     Args and errors as of value_and_grad; the output may have any structure.
@@ -449,6 +513,11 @@ def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
     Returns:
       A function returning a tree of outputs, each holding a tree of inputs, with leaves
       [*output.shape, *input.shape].
+
+    Example:
+      >>> jacfwd(lambda x: x ** 2)(jnp.array([1.0, 2.0]))
+      Array([[2., 0.],
+             [0., 4.]], dtype=float32)
     """
     check_callable(fun, "jacfwd")
 
@@ -456,7 +525,7 @@ def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         numbers = _argnums(argnums, len(args), "jacfwd")
         _check_inputs(fun, args, numbers, holomorphic, False, "jacfwd", True)
-        chosen = _chosen(fun, args, kwargs, numbers)
+        chosen = chosen_arguments(fun, args, kwargs, numbers)
         primals = args[numbers[0]] if isinstance(argnums, int) else tuple(args[n] for n in numbers)
         in_tree = tree.structure(primals)
         leaves, args_tree = flatten_args((primals,) if isinstance(argnums, int) else primals)
@@ -471,7 +540,8 @@ def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
 
         basis = _basis(types)
         size = sum(t.size for t in types)
-        columns, flags = batch_flat(push, size, basis, [True] * len(basis))
+        with _strongly(strong_zeros):
+            columns, flags = batch_flat(push, size, basis, [True] * len(basis))
         blocks = []
         for column, flag, output in zip(columns, flags, kept[: flat.count], strict=True):
             if getattr(column, "dtype", None) == dtypes.float0 or not flag:
@@ -484,7 +554,7 @@ def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
 
 
 def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
-           holomorphic: bool = False, allow_int: bool = False) -> Callable[..., Any]:
+           holomorphic: bool = False, allow_int: bool = False, *, strong_zeros: bool = False) -> Callable[..., Any]:
     """A function that returns the Jacobian of `fun`, by reverse mode: one pass per output element.
 
     Args and errors as of value_and_grad; the output may have any structure.
@@ -492,6 +562,11 @@ def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
     Returns:
       A function returning a tree of outputs, each holding a tree of inputs, with leaves
       [*output.shape, *input.shape].
+
+    Example:
+      >>> jacrev(lambda x: x ** 2)(jnp.array([1.0, 2.0]))
+      Array([[2., 0.],
+             [0., 4.]], dtype=float32)
     """
     check_callable(fun, "jacrev")
 
@@ -499,8 +574,9 @@ def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         numbers = _argnums(argnums, len(args), "jacrev")
         _check_inputs(fun, args, numbers, holomorphic, allow_int, "jacrev")
-        chosen = _chosen(fun, args, kwargs, numbers)
-        result = _vjp(chosen, [args[n] for n in numbers], has_aux, "jacrev")
+        chosen = chosen_arguments(fun, args, kwargs, numbers)
+        with _strongly(strong_zeros):
+            result = _vjp(chosen, [args[n] for n in numbers], has_aux, "jacrev")
         output, pullback = result[0], result[1]
         out_leaves, out_tree = tree.flatten(output)
         types = [type_of(o) for o in out_leaves]
@@ -539,7 +615,7 @@ jacobian = jacrev
 
 
 def hessian(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False,
-            holomorphic: bool = False) -> Callable[..., Any]:
+            holomorphic: bool = False, *, strong_zeros: bool = False) -> Callable[..., Any]:
     """A function that returns the Hessian of `fun`: forward mode over reverse mode.
 
     Args and errors as of value_and_grad; the output may have any structure.
@@ -547,7 +623,12 @@ def hessian(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: 
     Returns:
       A function returning a tree of outputs of trees of inputs of trees of inputs, with leaves
       [*output.shape, *input.shape, *input.shape].
+
+    Example:
+      >>> hessian(lambda x: jnp.sum(x ** 2))(jnp.ones(2))
+      Array([[2., 0.],
+             [0., 2.]], dtype=float32)
     """
     check_callable(fun, "hessian")
-    return jacfwd(jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic), argnums, has_aux=has_aux,
-                  holomorphic=holomorphic)
+    return jacfwd(jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic, strong_zeros=strong_zeros), argnums,
+                  has_aux=has_aux, holomorphic=holomorphic, strong_zeros=strong_zeros)

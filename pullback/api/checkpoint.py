@@ -16,8 +16,8 @@ from pullback.interpret.stage import stage
 from pullback.ops import checkpoint as ops
 from pullback.ops.call import inlined
 
-__all__ = ["Residual", "checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "remat",
-           "residuals"]
+__all__ = ["Offloadable", "Recompute", "Residual", "Saveable", "checkpoint", "checkpoint_name", "checkpoint_policies",
+           "print_saved_residuals", "remat", "residuals"]
 
 Policy = Callable[..., bool]
 
@@ -28,6 +28,31 @@ def checkpoint_name(x: Any, name: str) -> Any:
         raise errors.type_error(f"the name is {name!r}, a string is required", op="checkpoint_name")
     leaves, treedef = flatten_args(x)
     return tree.unflatten(treedef, [ops.name(leaf, name=name) for leaf in leaves])
+
+
+class Offloadable(NamedTuple):
+    """What a policy may answer for a value: keep it, in another memory. On the CPU there is one: it is saved."""
+
+    src: Any
+    dst: Any
+
+
+class _Answer:
+    """What a policy may answer for a value in place of True or False."""
+
+    def __init__(self, name: str, saved: bool) -> None:
+        self.name = name
+        self.saved = saved
+
+    def __bool__(self) -> bool:
+        return self.saved
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+Saveable = _Answer("Saveable", True)
+Recompute = _Answer("Recompute", False)
 
 
 def _batch_free(dims: Any) -> bool:

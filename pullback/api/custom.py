@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pullback.api.flat import FlatFunction, check_callable, flatten_args, function_name
-from pullback.core import dtypes, errors, tree
+from pullback.core import dtypes, errors, source, tree
 from pullback.core.array import Array
 from pullback.core.trace import bind, type_of
 from pullback.core.types import ArrayType, Zero
@@ -18,10 +18,10 @@ from pullback.core.values import value
 from pullback.core.vector import add, instantiate
 from pullback.interpret.evaluate import evaluate
 from pullback.interpret.stage import stage
-from pullback.ops.custom import custom_jvp_call, custom_vjp_call
+from pullback.ops.custom import custom_jvp_call, custom_linear, custom_vjp_call
 
-__all__ = ["SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp", "custom_vjp",
-           "custom_vjp_primal_tree_values"]
+__all__ = ["CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp", "custom_vjp",
+           "custom_vjp_primal_tree_values", "linear_call", "zero_from_primal"]
 
 
 class SymbolicZero:
@@ -42,18 +42,18 @@ class SymbolicZero:
         return f"SymbolicZero({self.aval})"
 
 
-class _Primal:
+class CustomVJPPrimal:
     """An argument of a forward rule with symbolic_zeros=True: its value, and whether it is differentiated."""
 
-    def __init__(self, x: Any, perturbed: bool) -> None:
-        self.value = x
+    def __init__(self, value: Any, perturbed: bool) -> None:
+        self.value = value
         self.perturbed = perturbed
 
 
 def custom_vjp_primal_tree_values(args: Any) -> Any:
     """The values in a tree of arguments of a forward rule with symbolic_zeros=True."""
-    return tree.map(lambda x: x.value if isinstance(x, _Primal) else x, args,
-                    is_leaf=lambda x: isinstance(x, _Primal))
+    return tree.map(lambda x: x.value if isinstance(x, CustomVJPPrimal) else x, args,
+                    is_leaf=lambda x: isinstance(x, CustomVJPPrimal))
 
 
 def _zero_tangent(t: ArrayType, symbolic: bool) -> Any:
@@ -62,6 +62,23 @@ def _zero_tangent(t: ArrayType, symbolic: bool) -> Any:
     if t.tangent().dtype == dtypes.float0:
         return np.zeros(t.shape, dtypes.float0)
     return instantiate(Zero(t.tangent()))
+
+
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+    """A zero tangent (or cotangent) for a value.
+
+    Args:
+      val: array or number.
+      symbolic_zeros: give a SymbolicZero in place of an array.
+
+    Returns:
+      Zeros of the value's shape and dtype; of dtype float0 where the value has no tangents.
+
+    Example:
+      >>> zero_from_primal(jnp.ones(2))
+      Array([0., 0.], dtype=float32)
+    """
+    return _zero_tangent(type_of(value(val)), symbolic_zeros)
 
 
 def _is_zero(x: Any) -> bool:
@@ -169,13 +186,15 @@ class custom_jvp(_Custom):
         args, numbers = self.arguments(args, kwargs)
         fixed = [args[i] for i in numbers]
         leaves, in_tree = flatten_args(tuple(x for i, x in enumerate(args) if i not in numbers))
+        args = tuple(x if i in numbers else None for i, x in enumerate(args))  # the rules outlive the others
         body = FlatFunction(lambda *given: self.fun(*_placed(args, numbers, given)), in_tree, op=self.kind)
         name = function_name(rule_of)
 
         def rule(primals: list[Any], tangents: list[Any]) -> tuple[list[Any], list[Any]]:
             dots = [_zero_tangent(type_of(p), symbolic) if isinstance(t, Zero) else t
                     for p, t in zip(primals, tangents, strict=True)]
-            result = rule_of(*fixed, tree.unflatten(in_tree, primals), tree.unflatten(in_tree, dots))
+            with source.calling(rule_of):
+                result = rule_of(*fixed, tree.unflatten(in_tree, primals), tree.unflatten(in_tree, dots))
             if not isinstance(result, (tuple, list)) or len(result) != 2:
                 raise errors.type_error(f"the rule {name} returned {type(result).__name__}, a pair (output, tangent) "
                                         "is required", op=self.kind, fix="return output, output_tangent")
@@ -245,13 +264,15 @@ class custom_vjp(_Custom):
         args, numbers = self.arguments(args, kwargs)
         fixed = [args[i] for i in numbers]
         leaves, in_tree = flatten_args(tuple(x for i, x in enumerate(args) if i not in numbers))
+        args = tuple(x if i in numbers else None for i, x in enumerate(args))  # the rules outlive the others
         body = FlatFunction(lambda *given: self.fun(*_placed(args, numbers, given)), in_tree, op=self.kind)
         types = [type_of(x) for x in leaves]
         state: dict[str, Any] = {}
 
         def forward(*inputs: Any, nonzero: list[bool]) -> tuple[list[Any], list[Any]]:
-            given = [_Primal(x, flag) for x, flag in zip(inputs, nonzero, strict=True)] if symbolic else inputs
-            result = fwd(*_placed(args, numbers, tree.unflatten(in_tree, given)))
+            given = [CustomVJPPrimal(x, flag) for x, flag in zip(inputs, nonzero, strict=True)] if symbolic else inputs
+            with source.calling(fwd):
+                result = fwd(*_placed(args, numbers, tree.unflatten(in_tree, given)))
             if not isinstance(result, (tuple, list)) or len(result) != 2:
                 raise errors.type_error(
                     f"the forward rule {function_name(fwd)} returned {type(result).__name__}, a pair (output, "
@@ -268,7 +289,8 @@ class custom_vjp(_Custom):
             restored = tree.unflatten(state["tree"], [next(arrays) if s is None else s[0] for s in state["static"]])
             given = [_zero_tangent(t, symbolic) if isinstance(ct, Zero) else ct
                      for ct, t in zip(cts, state["out_types"], strict=True)]
-            result = bwd(*fixed, restored, tree.unflatten(body.out_tree, given))
+            with source.calling(bwd):
+                result = bwd(*fixed, restored, tree.unflatten(body.out_tree, given))
             return self._cotangents(result, in_tree, types, function_name(bwd))
 
         outputs = bind(custom_vjp_call, leaves, {"body": body, "forward": forward, "backward": backward,
@@ -326,6 +348,11 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     """A function that returns its value and its own vjp: fun(*args) -> (output, ct -> cotangents).
 
     The vjp may return one cotangent (not in a tuple) where there is one argument.
+
+    Example:
+      >>> cube = custom_gradient(lambda x: (x ** 3, lambda ct: ct * 3 * x ** 2))
+      >>> grad(cube)(2.0).item()
+      12.0
     """
     check_callable(fun, "custom_gradient")
 
@@ -369,6 +396,12 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     Args:
       fun: a function of arrays or pytrees of arrays.
       *example_args: arguments with the shapes and dtypes it will be called with.
+
+    Example:
+      >>> scale = 2.0
+      >>> convert, captured = closure_convert(lambda x: scale * x, 1.0)
+      >>> convert(3.0, *captured).item()
+      6.0
     """
     leaves, in_tree = flatten_args(example_args)
     flat = FlatFunction(fun, in_tree, op="closure_convert")
@@ -384,3 +417,53 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
         return tree.unflatten(flat.out_tree, evaluate(program, [*closed, *[value(x) for x in given]]))
 
     return converted, [captured[i] for i in kept]
+
+
+def linear_call(fun: Callable[..., Any], fun_transpose: Callable[..., Any], residual_args: Any, linear_args: Any
+                ) -> Any:
+    """fun(residual_args, linear_args), a linear map whose transpose is given.
+
+    Args:
+      fun: (residuals, x) -> y, linear in x.
+      fun_transpose: (residuals, ct of y) -> ct of x, linear in ct; it is taken at its word.
+      residual_args, linear_args: arrays or pytrees of arrays. By the residuals, the derivative is that of `fun`.
+
+    Returns:
+      y.
+
+    Raises:
+      TypeError: fun_transpose returns another structure or shape than linear_args have.
+
+    Example:
+      >>> def scaled(r, x):
+      ...     return linear_call(lambda r, x: r * x, lambda r, ct: r * ct, r, x)
+      >>> print(grad(scaled, 1)(3.0, 5.0))
+      3.0
+    """
+    op = "linear_call"
+    check_callable(fun, op)
+    check_callable(fun_transpose, op)
+    residuals, r_tree = flatten_args(residual_args)
+    leaves, x_tree = flatten_args(linear_args)
+    count, types = len(residuals), [type_of(x) for x in leaves]
+    forward = FlatFunction(fun, tree.treedef_tuple([r_tree, x_tree]), op=op)
+    r_types = [type_of(r) for r in residuals]
+    program, captured = stage(forward, [*r_types, *types], name=function_name(fun), what=op)
+    out_types = program.output_types
+    backward = FlatFunction(fun_transpose, tree.treedef_tuple([r_tree, forward.out_tree]), op=op)
+    transposed, more = stage(backward, [*r_types, *out_types], name=function_name(fun_transpose), what=op)
+    if backward.out_tree != x_tree or [t.shape for t in transposed.output_types] != [t.shape for t in types]:
+        raise errors.type_error(
+            f"{function_name(fun_transpose)} returned {', '.join(map(str, transposed.output_types))} in the structure "
+            f"{backward.out_tree}; {', '.join(map(str, types))} in {x_tree} is required", op=op,
+            fix="return a cotangent with the structure and shapes of linear_args")
+
+    def run(program: Any, consts: slice) -> Callable[..., list[Any]]:
+        return lambda rs, xs: evaluate(program, [*rs[consts], *rs[:count], *xs])
+
+    n = count + len(captured)
+    outputs = bind(custom_linear, [*residuals, *captured, *more, *leaves], {
+        "forward": run(program, slice(count, n)), "backward": run(transposed, slice(n, n + len(more))),
+        "count": n + len(more), "live": (True,) * len(leaves), "kept": (True,) * len(out_types),
+        "out_types": tuple(out_types)})
+    return tree.unflatten(forward.out_tree, outputs)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,10 @@ from pullback.core.trace import bind
 from pullback.core.types import ArrayType
 from pullback.ops.host import callback as callback_primitive
 
-__all__ = ["breakpoint_here", "callback", "effects_barrier", "format_print", "io_callback", "pure_callback"]
+__all__ = ["breakpoint_here", "callback", "effects_barrier", "format_log", "format_print", "io_callback",
+           "pure_callback"]
+
+_LOGGER = logging.getLogger("pullback.debug")
 
 _METHODS = (None, "sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
 
@@ -61,6 +65,10 @@ def pure_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args:
 
     Raises:
       ValueError: the callback returns another structure, shape or dtype. Its own exceptions arrive as they are.
+
+    Example:
+      >>> pure_callback(lambda x: np.sort(x), jnp.zeros(3), jnp.array([3.0, 1.0, 2.0]))
+      Array([1., 2., 3.], dtype=float32)
     """
     check_callable(callback, "pure_callback")
     if vmap_method not in _METHODS:
@@ -83,7 +91,12 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
 
 def callback(callback: Callable[..., Any], *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any
              ) -> None:
-    """Calls a Python function for its effect, with the values of the arguments; its result is dropped."""
+    """Calls a Python function for its effect, with the values of the arguments; its result is dropped.
+
+    Example:
+      >>> jit(lambda x: pullback.debug.callback(print, x))(1)
+      1
+    """
     check_callable(callback, "debug.callback")
     _bind(callback, (), None, "ordered" if ordered else "unordered", None, args, kwargs, "debug.callback")
 
@@ -91,11 +104,14 @@ def callback(callback: Callable[..., Any], *args: Any, ordered: bool = False, pa
 class _Values(string.Formatter):
     """Checks, when the print is traced, that the format string uses the arguments it is given."""
 
+    def __init__(self, op: str) -> None:
+        self.op = op
+
     def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
         unused = [i for i in range(len(args)) if i not in used_args] + [k for k in kwargs if k not in used_args]
         if unused:
-            raise errors.value_error(f"the format string does not use the arguments {unused}", op="debug.print",
-                                     fix="write {} or {name} where they should stand; debug.print takes no f-strings")
+            raise errors.value_error(f"the format string does not use the arguments {unused}", op=self.op,
+                                     fix="write {} or {name} where they should stand, and no f-string")
 
     def format_field(self, value: Any, format_spec: str) -> Any:
         return ""
@@ -109,11 +125,26 @@ def format_print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool 
       fmt: a format string; `{}` and `{name}` stand for the arguments.
       ordered: keep the order of the program.
     """
+    _formatted(print, "debug.print", fmt, args, ordered, skip_format_check, kwargs)
+
+
+def format_log(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False,
+               skip_format_check: bool = False, **kwargs: Any) -> None:
+    """`debug.print` to the log: a message of level INFO of the logger 'pullback.debug', when the program runs.
+
+    Args as of `debug.print`.
+    """
+    _formatted(_LOGGER.info, "debug.log", fmt, args, ordered, skip_format_check, kwargs)
+
+
+def _formatted(write: Callable[[str], Any], op: str, fmt: str, args: Sequence[Any], ordered: bool, unchecked: bool,
+               kwargs: Any) -> None:
+    """Writes the filled-in format string when the program runs."""
     if not isinstance(fmt, str):
-        raise errors.type_error(f"the format is {fmt!r:.60}, a string is required", op="debug.print")
-    if not skip_format_check:
-        _Values().format(fmt, *args, **kwargs)
-    callback(lambda *a, **k: print(fmt.format(*a, **k)), *args, ordered=ordered, **kwargs)
+        raise errors.type_error(f"the format is {fmt!r:.60}, a string is required", op=op)
+    if not unchecked:
+        _Values(op).format(fmt, *args, **kwargs)
+    callback(lambda *a, **k: write(fmt.format(*a, **k)), *args, ordered=ordered, **kwargs)
 
 
 def breakpoint_here(**_: Any) -> None:
@@ -122,4 +153,8 @@ def breakpoint_here(**_: Any) -> None:
 
 
 def effects_barrier() -> None:
-    """Waits until all effects have happened: they have, when a call returns."""
+    """Waits until all effects have happened: they have, when a call returns.
+
+    Example:
+      >>> effects_barrier()
+    """

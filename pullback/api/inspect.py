@@ -41,6 +41,10 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     Returns:
       The structure of the output, with ShapeDtypeStructs for leaves.
+
+    Example:
+      >>> eval_shape(lambda x: x @ x.T, jnp.ones((2, 3)))
+      ShapeDtypeStruct(shape=(2, 2), dtype=float32)
     """
     program, _, flat = _staged(fun, args, kwargs, "eval_shape")
     return tree.unflatten(flat.out_tree, [struct_of(t) for t in program.output_types])
@@ -86,7 +90,13 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: Any = (), axis_env: Any 
 
 @contextmanager
 def named_scope(name: str) -> Iterator[None]:
-    """A context, or decorator, that puts `name` on the operations asked for inside it."""
+    """A context, or decorator, that puts `name` on the operations asked for inside it.
+
+    Example:
+      >>> scoped = named_scope("layer")(lambda x: x * 2)
+      >>> scoped(1.5)
+      3.0
+    """
     if not isinstance(name, str):
         raise errors.type_error(f"the name is {name!r}, a string is required", op="named_scope")
     before = source.state.scope
@@ -98,7 +108,12 @@ def named_scope(name: str) -> Iterator[None]:
 
 
 def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
-    """`fun` under a named_scope of its own name."""
+    """`fun` under a named_scope of its own name.
+
+    Example:
+      >>> named_call(jnp.sin, name="wave")(0.0).item()
+      0.0
+    """
     @functools.wraps(fun)
     def named(*args: Any, **kwargs: Any) -> Any:
         with named_scope(name or function_name(fun)):

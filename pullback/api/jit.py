@@ -8,18 +8,22 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pullback.api import misses
 from pullback.api.flat import FlatFunction, argument_names, check_callable, function_name, leaf_value
 from pullback.api.stages import Lowered, Traced
 from pullback.core import config, dtypes, errors, trace, tree
 from pullback.core.array import Array, ConcreteArray
+from pullback.core.check import check_program
 from pullback.core.program import Program
 from pullback.core.trace import Tracer, bind, type_of
 from pullback.core.types import ArrayType
 from pullback.interpret.evaluate import evaluate
 from pullback.interpret.stage import stage
 from pullback.ops.call import call
+from pullback.passes import key_reuse
 from pullback.runtime.eager import check_finite
 from pullback.runtime.executable import Executable, executable
+from pullback.runtime.sharding import PartitionSpec, as_sharding, single_device
 
 __all__ = ["jit"]
 
@@ -106,25 +110,32 @@ class Jitted:
         return f"<jit of {function_name(self.fun)}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if config.disable_jit.value:
-            return self.fun(*args, **kwargs)
-        if trace.state.trace is None and self.plain:
+        if trace.state.trace is None and self.plain and not config.unusual:
             # The way of nearly every call: known types, known program, arrays only.
             leaves, in_tree = tree.flatten((args, kwargs))
-            types = [x.type for x in leaves if type(x) is ConcreteArray]
+            types = [x.type for x in leaves if x.__class__ is ConcreteArray]
             if len(types) == len(leaves):
                 staged = self.cache.get((in_tree, tuple(types), (), self.config, config.program_key(), ()))
-                if staged is not None and staged.executable is not None and not (
-                        config.debug_nans.value or config.debug_infs.value):
-                    results = staged.executable(staged.captured + leaves if staged.captured else leaves)
+                if staged is not None and staged.executable is not None:
+                    results = staged.executable.run(staged.captured + leaves if staged.captured else leaves)
                     return results[0] if staged.single else tree.unflatten(staged.out_tree, results)
+        if config.disable_jit.value:
+            return self.fun(*args, **kwargs)
         staged, leaves, donated = self.signature(args, kwargs)
         values = staged.captured + leaves if staged.captured else leaves
         if trace.state.trace is None and not any([isinstance(x, Tracer) for x in values]):
             if staged.executable is None:
+                if config.debug_nans.value or config.debug_infs.value:
+                    donated = []  # the arguments are needed again where a NaN came out; see _check_results
                 staged.executable = Executable(staged.program, donated, self.options) \
                     if any(donated) or self.options else executable(staged.program)
+            keys: Sequence[Any] = ()
+            if config.debug_key_reuse.value:
+                keys = key_reuse.follow(call, values, {"program": staged.program, "name": ""},
+                                        staged.program.output_types)
             results = staged.executable(values)
+            if keys:
+                key_reuse.attach(results, keys)
             if config.debug_nans.value or config.debug_infs.value:
                 _check_results(staged, values, results)
         else:
@@ -155,9 +166,13 @@ class Jitted:
                config.program_key(), tuple(trace.state.axes.items()))
         staged = self.cache.get(key)
         if staged is None:
+            if config.explain_cache_misses.value:
+                misses.explain(self.fun, self.cache, key)
             staged = self._stage(args, kwargs, dynamic, dynamic_kwargs, in_tree, types)
             if not any(isinstance(x, Tracer) for x in staged.captured):  # a cache must hold no tracers
                 self.cache[key] = staged
+            elif config.explain_cache_misses.value:
+                misses.not_kept(self.fun)
         return staged, leaves, [False] * len(staged.captured) + donated if donated else []
 
     def _leaf(self, leaf: Any, i: int, dynamic: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -193,6 +208,10 @@ class Jitted:
 
     def _stage(self, args: Sequence[Any], kwargs: dict[str, Any], dynamic: Sequence[Any],
                dynamic_kwargs: dict[str, Any], in_tree: Any, types: Sequence[Any]) -> Staged:
+        if config.no_tracing.value:
+            raise errors.make(RuntimeError, f"{function_name(self.fun)} must be traced for "
+                              f"{', '.join(map(str, types))}, "
+                              "and no_tracing is set", op="jit", fix="call it with these types once before")
         static_args = {i: args[i] for i in self.static_nums if i < len(args)}
         static_kwargs = {k: v for k, v in kwargs.items() if k in self.static_names}
         fun = self.fun
@@ -205,6 +224,8 @@ class Jitted:
         flat.function.__name__ = function_name(fun)
         program, captured = stage(flat, types, name=function_name(fun), what="jit",
                                   input_names=argument_names(fun, dynamic, dynamic_kwargs))
+        if config.enable_checks.value:
+            check_program(program)
         return Staged(program, captured, flat.out_tree)
 
     # -- inspection ------------------------------------------------------------------------------
@@ -256,7 +277,7 @@ def _placeholder(x: Any) -> Any:
 def _check_results(staged: Staged, values: Sequence[Any], results: Sequence[Any]) -> None:
     """Where a jitted function gave a NaN: runs it again, one operation at a time, to name the operation."""
     try:
-        check_finite(call, results)
+        check_finite(call, values, results)
     except FloatingPointError:
         evaluate(staged.program, values)
         raise
@@ -271,6 +292,7 @@ def jit(fun: Any = None, /, *, in_shardings: Any = None, out_shardings: Any = No
     Args:
       fun: a function of arrays or pytrees of arrays.
       static_argnums, static_argnames: arguments that are Python values, part of the program; hashable.
+      in_shardings, out_shardings: where arguments and results lie: shardings over one device, or None.
       donate_argnums, donate_argnames: arguments whose memory the result may take; they are gone afterwards.
       inline: has no effect on results; XLA decides.
       compiler_options: XLA's options for this function.
@@ -289,4 +311,7 @@ def jit(fun: Any = None, /, *, in_shardings: Any = None, out_shardings: Any = No
             keep_unused=keep_unused, device=device, backend=backend, inline=inline,
             compiler_options=compiler_options)
     check_callable(fun, "jit")
+    for given in tree.leaves((in_shardings, out_shardings)):
+        if not isinstance(given, PartitionSpec):  # specs name the axes of a mesh that may be set later
+            single_device(as_sharding(given, "jit"), "jit")
     return Jitted(fun, static_argnums, static_argnames, donate_argnums, donate_argnames, compiler_options)

@@ -8,28 +8,38 @@ from pullback.api import jit
 from pullback.core import config as core_config
 from pullback.core import errors
 from pullback.core.config import (
+    check_bounds,
+    check_tracer_leaks,
     debug_infs,
+    debug_key_reuse,
     debug_nans,
     default_matmul_precision,
     default_prng_impl,
     disable_jit,
+    enable_checks,
     enable_x64,
+    explain_cache_misses,
     log_compiles,
+    no_tracing,
     numpy_dtype_promotion,
     numpy_rank_promotion,
+    strong_zeros,
     threefry_partitionable,
 )
 from pullback.runtime import eager
 
-__all__ = ["clear_caches", "config", "debug_infs", "debug_nans", "default_matmul_precision", "default_prng_impl",
-           "disable_jit", "enable_x64", "log_compiles", "numpy_dtype_promotion", "numpy_rank_promotion",
-           "threefry_partitionable"]
+__all__ = ["check_bounds", "check_tracer_leaks", "checking_leaks", "clear_caches", "config", "debug_infs",
+           "debug_key_reuse", "debug_nans", "default_matmul_precision", "default_prng_impl", "disable_jit",
+           "enable_checks", "enable_x64", "explain_cache_misses", "log_compiles", "no_tracing",
+           "numpy_dtype_promotion", "numpy_rank_promotion", "strong_zeros", "threefry_partitionable"]
+
+checking_leaks = check_tracer_leaks
 
 # Settings of jax that name what pullback has no choice about; they are accepted when they ask for that.
 _FIXED: dict[str, tuple[Any, ...]] = {
     "platforms": ("cpu", None, ""), "platform_name": ("cpu", None, ""), "traceback_filtering": (
         "auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames"),
-    "enable_checks": (True, False), "enable_compilation_cache": (True, False), "disable_most_optimizations": (False,),
+    "enable_compilation_cache": (True, False), "disable_most_optimizations": (False,),
     "softmax_custom_jvp": (True, False), "enable_custom_prng": (True, False), "transfer_guard": ("allow", None),
 }
 
@@ -80,6 +90,10 @@ config = Config()
 
 
 def clear_caches() -> None:
-    """Forgets all staged and compiled programs."""
+    """Forgets all staged and compiled programs.
+
+    Example:
+      >>> clear_caches()
+    """
     jit.clear()
     eager.clear()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
 from pullback.api.flat import flatten_args
-from pullback.core import dtypes, errors, tree
+from pullback.core import config, dtypes, errors, tree
 from pullback.core.program import Program
 from pullback.core.show import show
 from pullback.core.trace import Tracer, type_of
 from pullback.core.types import ArrayType
-from pullback.passes.pipeline import optimize
+from pullback.ops.call import call
+from pullback.passes import key_reuse
+from pullback.passes.pipeline import optimize, report
 from pullback.runtime.executable import Executable
 from pullback.runtime.lower import lower
 
@@ -61,6 +64,23 @@ def struct_of(t: ArrayType) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(t.shape, t.dtype, weak_type=t.weak)
 
 
+class OpenProgram:
+    """A program whose first inputs are constants, by jax's names for its parts."""
+
+    def __init__(self, program: Program, n_consts: int) -> None:
+        self.program = program
+        self.constvars = list(program.inputs[:n_consts])
+        self.invars = list(program.inputs[n_consts:])
+        self.outvars = list(program.outputs)
+        self.eqns = list(program.equations)
+        self.effects = program.effects
+
+    def __str__(self) -> str:
+        return show(self.program)
+
+    __repr__ = __str__
+
+
 class ClosedProgram:
     """A program together with the values it captured; what make_jaxpr returns."""
 
@@ -69,8 +89,12 @@ class ClosedProgram:
         self.consts = list(consts)
 
     @property
-    def jaxpr(self) -> Program:
-        return self.program
+    def jaxpr(self) -> OpenProgram:
+        return OpenProgram(self.program, len(self.consts))
+
+    @property
+    def literals(self) -> list[Any]:
+        return self.consts
 
     @property
     def eqns(self) -> Any:
@@ -140,6 +164,16 @@ class Lowered:
         donated = [d for d, used in zip(self.traced.donated, optimized.used, strict=False) if used]
         return lower(optimized.program, donated).text
 
+    def report(self) -> str:
+        """What was done to the program before XLA got it: which repeated stretches became loops, which not, and why.
+
+        Example:
+          >>> print(jit(lambda x: x + 1).lower(1.0).report())
+          <lambda>: 1 equations, 1 after rolling
+            fences: 0
+        """
+        return report(self.traced.program)
+
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
         """Compiles for the default device."""
         options = tuple(sorted(compiler_options.items())) if compiler_options else self.traced.options
@@ -172,7 +206,13 @@ class Compiled:
             raise errors.type_error(
                 f"compiled for {', '.join(map(str, required))}, called with {', '.join(map(str, given))}",
                 op=self.traced.fun_name, fix="call with the shapes and dtypes it was lowered for")
-        return tree.unflatten(self.out_tree, self.executable([*self.traced.captured, *leaves]))
+        values, program = [*self.traced.captured, *leaves], self.traced.program
+        keys: Sequence[Any] = ()
+        if config.debug_key_reuse.value:
+            keys = key_reuse.follow(call, values, {"program": program, "name": ""}, program.output_types)
+        results = self.executable(values)
+        key_reuse.attach(results, keys)
+        return tree.unflatten(self.out_tree, results)
 
     def as_text(self) -> str:
         """The optimised HLO text."""
@@ -188,3 +228,22 @@ class Compiled:
 
     def runtime_executable(self) -> Any:
         return self._compiled
+
+
+def compile_all(lowered: Sequence[Lowered]) -> list[Compiled]:
+    """Several lowered functions compiled at the same time, one on each core: XLA compiles without Python's lock.
+
+    Args:
+      lowered: what `jit(f).lower(*args)` gives, for each function and signature that will be needed.
+
+    Returns:
+      The compiled functions, in the same order. With the cache on disk, later calls of `jit(f)` load these.
+
+    Example:
+      >>> first, second = compile_all([jit(jnp.sin).lower(1.0), jit(jnp.cos).lower(1.0)])
+      >>> float(first(0.0))
+      0.0
+    """
+    from concurrent.futures import ThreadPoolExecutor  # costs 5 ms, which few programs need
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        return list(pool.map(Lowered.compile, lowered))

@@ -26,7 +26,7 @@ SERVED_VERSION = "0.11.2"
 
 # Modules of jax -> modules of pullback, where the names differ.
 _MODULES = {
-    "jax.custom_derivatives": "pullback.api.custom",
+    "jax.core": "pullback.compat.core",
     "jax.experimental": "pullback.experimental",
 }
 _LIST = "docs/jax_compat.md lists what is supported"
@@ -43,11 +43,12 @@ class _Facade(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        full = f"jax.{name}"
         try:
-            return getattr(pullback, name)
+            if full not in _MODULES:
+                return getattr(pullback, name)
         except errors.UnsupportedError:
             pass
-        full = f"jax.{name}"
         if _target(full) is not None:
             return importlib.import_module(full)
         raise errors.unsupported(full)
@@ -88,6 +89,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return module
         target = _target(spec.name)
         assert target is not None
+        pullback._load_engine()
         module = importlib.import_module(target)
         self._own[spec.name] = module.__spec__
         return module

@@ -76,6 +76,7 @@ class _Host:
 
     to_numpy: Callable[[Any], np.ndarray]
     is_deleted: Callable[[Any], bool]
+    placed = False  # whether any array was put on a device of the user's choice
 
 
 runtime = _Host()
@@ -84,7 +85,7 @@ runtime = _Host()
 class ConcreteArray(Array):
     """An Array whose numbers are known: `host` memory, a `device` buffer, or both."""
 
-    __slots__ = ("__weakref__", "_device", "_host", "placement", "type")
+    __slots__ = ("__weakref__", "_device", "_host", "_sharding", "placement", "type")
 
     def __init__(self, type: ArrayType, host: np.ndarray | None = None, device: Any = None,
                  placement: Any = None) -> None:
@@ -92,6 +93,8 @@ class ConcreteArray(Array):
         self._host = host
         self._device = device
         self.placement = placement  # the device a user asked for with device_put, or None
+        if placement is not None:
+            runtime.placed = True
 
     def numpy(self) -> np.ndarray:
         """The numbers (for keys: their uint32 words) as a read-only ndarray, without a copy where possible."""
@@ -180,12 +183,12 @@ class ConcreteArray(Array):
             return f"Array({self.type.shape}, dtype={self.type.dtype}) overlaying:\n{self.numpy()}"
         if self._host is None and (self._device is None or runtime.is_deleted(self._device)):
             return f"Array({self.type}, deleted)"
-        weak = ", weak_type=True" if self.type.weak else ""
-        suffix = f", dtype={self.type.dtype}{weak})"
-        if self.type.size == 0:
-            return f"Array([], shape={self.type.shape}{suffix}"
-        body = np.array2string(self.numpy(), prefix="Array(", suffix=suffix, separator=", ", threshold=1000)
-        return f"Array({body}{suffix}"
+        end = f"dtype={self.type.dtype}{', weak_type=True' if self.type.weak else ''})"
+        body = f"[], shape={self.type.shape}," if self.type.size == 0 else \
+            np.array2string(self.numpy(), prefix="Array(", suffix=",", separator=", ") + ","
+        last = len(body) - body.rfind("\n") - 1
+        fits = last + 1 + len(end) <= np.get_printoptions()["linewidth"]
+        return f"Array({body}{' ' if fits else ' ' * len('Array(')}{end}"
 
     def __reduce__(self) -> Any:
         return _rebuild, (np.asarray(self.numpy()), self.type.dtype, self.type.weak)

@@ -30,25 +30,38 @@ class _Overrides(threading.local):
 _overrides = _Overrides()
 _lock = threading.Lock()
 _version = 0  # counts changes of process-wide values
+unusual = 0  # how many settings that every operation or jitted call obeys differ from their default, somewhere
 
 
 class Setting(Generic[T]):
     """One named setting; calling it with a value gives a context manager that holds in this thread."""
 
     def __init__(self, name: str, default: T, doc: str, *, choices: tuple[Any, ...] = (),
-                 traced: bool = False, parse: Callable[[str], T] | None = None) -> None:
+                 traced: bool = False, eager: bool = False, parse: Callable[[str], T] | None = None) -> None:
         self.name = name
         self.default = default
         self.choices = choices
         self.traced = traced
+        self.eager = eager  # looked at by every eager operation or jitted call
         self.__doc__ = doc
         self.process_value: T = default
         self._held_count = 0
+        self._counted = False
         for variable in (f"PULLBACK_{name.upper()}", f"JAX_{name.upper()}"):
             text = os.environ.get(variable)
             if text is not None:
                 self.process_value = self._check(parse(text) if parse else self._parse(text))
                 break
+        self._count()
+
+    def _count(self, held: int = 0) -> None:
+        """Keeps `unusual`, when the process-wide value or the number of threads' values has changed."""
+        global unusual
+        with _lock:
+            self._held_count += held
+            counts = self.eager and (self._held_count > 0 or self.process_value != self.default)
+            unusual += counts - self._counted
+            self._counted = counts
 
     def _parse(self, text: str) -> Any:
         if isinstance(self.default, bool):
@@ -73,6 +86,7 @@ class Setting(Generic[T]):
     def set(self, value: T) -> None:
         global _version
         self.process_value = self._check(value)
+        self._count()
         _version += 1
 
     @contextmanager
@@ -80,18 +94,16 @@ class Setting(Generic[T]):
         before = _overrides.values
         _overrides.values = {**before, self.name: value}
         _overrides.key = None
-        with _lock:
-            self._held_count += 1
+        self._count(1)
         try:
             yield
         finally:
-            with _lock:
-                self._held_count -= 1
+            self._count(-1)
             _overrides.values = before
             _overrides.key = None
 
-    def __call__(self, value: T = True) -> Any:  # type: ignore[assignment]
-        return self._held(self._check(value))
+    def __call__(self, new_val: T = True) -> Any:  # type: ignore[assignment]
+        return self._held(self._check(new_val))
 
 
 _PRECISIONS = (None, "default", "high", "highest", "float32", "bfloat16", "tensorfloat32",
@@ -107,23 +119,39 @@ numpy_rank_promotion = Setting(
 default_matmul_precision: Setting[str | None] = Setting(
     "default_matmul_precision", None, "Precision of products that name none.",
     choices=_PRECISIONS, traced=True)
-debug_nans = Setting("debug_nans", False, "Raise FloatingPointError where a NaN is first made.")
-debug_infs = Setting("debug_infs", False, "Raise FloatingPointError where an infinity is first made.")
-disable_jit = Setting("disable_jit", False, "Run jitted functions operation by operation.", traced=True)
+debug_nans = Setting("debug_nans", False, "Raise FloatingPointError where a NaN is first made.", traced=True,
+                     eager=True)
+debug_infs = Setting("debug_infs", False, "Raise FloatingPointError where an infinity is first made.", traced=True,
+                     eager=True)
+strong_zeros = Setting("strong_zeros", False, "In derivatives, a factor that is exactly zero makes the product zero, "
+                       "whatever the other factor is.", traced=True, eager=True)
+disable_jit = Setting("disable_jit", False, "Run jitted functions operation by operation.", traced=True, eager=True)
 log_compiles = Setting("log_compiles", False, "Log each compilation.")
+explain_cache_misses = Setting("explain_cache_misses", False, "Log why a jitted function is traced again.")
+enable_checks = Setting("enable_checks", False, "Check the types in every program that is traced.")
+no_tracing = Setting("no_tracing", False, "Raise RuntimeError where a jitted function would be traced.")
+check_bounds = Setting("check_bounds", False, "Raise IndexError where an index is out of bounds.", traced=True)
+check_tracer_leaks = Setting("check_tracer_leaks", False, "Raise UnexpectedTracerError where a transformation ends and "
+                             "values inside it are still held.", eager=True)
+debug_key_reuse = Setting("debug_key_reuse", False, "Raise KeyReuseError where a random key is used a second time.",
+                          eager=True)
 threefry_partitionable = Setting(
     "threefry_partitionable", True, "Random bits that do not depend on how arrays are laid out.", choices=(True,),
     traced=True)
 default_prng_impl = Setting("default_prng_impl", "threefry2x32", "The PRNG of new keys.",
-                            choices=("threefry2x32",), traced=True)
+                            choices=("threefry2x32", "rbg", "unsafe_rbg"), traced=True)
+reorder_products = Setting(
+    "reorder_products", False, "Let a @ b @ v be computed as a @ (b @ v) where that takes fewer operations; rounds "
+    "differently.", traced=True)
 eager = Setting("eager", "auto", "Where eager operations run: auto, numpy or xla.",
-                choices=("auto", "numpy", "xla"))
+                choices=("auto", "numpy", "xla"), eager=True)
 
 SETTINGS: dict[str, Setting[Any]] = {
     setting.name: setting for setting in (
         enable_x64, numpy_dtype_promotion, numpy_rank_promotion, default_matmul_precision, debug_nans,
-        debug_infs, disable_jit, log_compiles, threefry_partitionable,
-        default_prng_impl, eager)
+        debug_infs, strong_zeros, disable_jit, log_compiles, explain_cache_misses, check_tracer_leaks,
+        debug_key_reuse, enable_checks, no_tracing, check_bounds, threefry_partitionable,
+        default_prng_impl, reorder_products, eager)
 }
 _TRACED = tuple(setting for setting in SETTINGS.values() if setting.traced)
 
@@ -135,3 +163,8 @@ def program_key() -> tuple[Any, ...]:
         key = _overrides.key = tuple([setting.value for setting in _TRACED])
         _overrides.version = _version
     return key
+
+
+def watched() -> bool:
+    """Whether a setting asks for derivative rules to run on marked tangents (interpret/mark.py)."""
+    return strong_zeros.value or debug_nans.value or debug_infs.value

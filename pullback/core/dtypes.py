@@ -268,11 +268,16 @@ def _scalar_class(like: Any) -> type:
     return held.type if isinstance(held, (KeyDtype, np.dtype)) else cast(type, np.dtype(like).type)
 
 
-def issubdtype(a: Any, b: Any) -> bool:
-    """Whether dtype `a` is, or lies under, the dtype or abstract scalar type `b`."""
-    if isinstance(b, KeyDtype):
-        return a is b
-    child, parent = _scalar_class(a), _scalar_class(b)
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Whether dtype `arg1` is, or lies under, the dtype or abstract scalar type `arg2`.
+
+    Example:
+      >>> jnp.issubdtype(jnp.int32, jnp.integer)
+      True
+    """
+    if isinstance(arg2, KeyDtype):
+        return arg1 is arg2
+    child, parent = _scalar_class(arg1), _scalar_class(arg2)
     return issubclass(child, parent) or issubclass(_PARENT.get(child, child), parent)
 
 
@@ -342,7 +347,12 @@ def promote(types: Sequence[Weak]) -> Weak:
 
 
 def promote_types(a: Any, b: Any) -> DType:
-    """The common type of two dtypes, as wide as they are; Python's int, float and complex count as weak."""
+    """The common type of two dtypes, as wide as they are; Python's int, float and complex count as weak.
+
+    Example:
+      >>> jnp.promote_types(jnp.int32, jnp.float16)
+      dtype('float16')
+    """
     nodes: set[_Node] = {like.__name__ if _is_python(like) and like is not bool else
                          as_dtype(like) for like in (a, b)}
     joined = _join(nodes, numpy_dtype_promotion.value == "strict")
@@ -379,6 +389,10 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> DType | Weak
 
     Returns: the dtype; with `return_weak_type_flag`, also whether it is weak.
     Raises: TypePromotionError where only an explicit cast is allowed; TypeError where there is no dtype.
+
+    Example:
+      >>> jnp.result_type(jnp.int8, 1.0)
+      dtype('float32')
     """
     dtype, weak = promote([_operand(x) for x in args])
     weak = weak and dtype is not bool_

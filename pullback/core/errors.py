@@ -16,7 +16,15 @@ from typing import Any, TypeVar
 from pullback.core import source
 
 
-class ConcretizationTypeError(TypeError):
+class JAXTypeError(TypeError):
+    """What the type errors of tracing have in common."""
+
+
+class JAXIndexError(IndexError):
+    """What the index errors of tracing have in common."""
+
+
+class ConcretizationTypeError(JAXTypeError):
     """A traced value was used where Python needs a known value."""
 
 
@@ -24,27 +32,31 @@ class TracerBoolConversionError(ConcretizationTypeError):
     """A traced value was used as a Python bool: in `if`, `while`, `and`, `or`, `not`, `assert`."""
 
 
-class TracerArrayConversionError(TypeError):
+class TracerArrayConversionError(JAXTypeError):
     """A traced value was handed to NumPy or to another library that needs its numbers."""
 
 
-class TracerIntegerConversionError(TypeError):
+class TracerIntegerConversionError(JAXTypeError):
     """A traced value was used as a Python index or integer."""
 
 
-class NonConcreteBooleanIndexError(IndexError):
+class NonConcreteBooleanIndexError(JAXIndexError):
     """An array was indexed with a traced mask, so the shape of the result is not known."""
 
 
-class UnexpectedTracerError(TypeError):
+class UnexpectedTracerError(JAXTypeError):
     """A tracer outlived the transformation that made it."""
 
 
-class BroadcastError(TypeError, ValueError):
+class OperandError(TypeError, ValueError):
+    """What a function does not take; jax raises one of its bases, and which one depends on the function."""
+
+
+class BroadcastError(OperandError):
     """Shapes that do not broadcast together; NumPy raises one of its bases for that, jax the other."""
 
 
-class KeyReuseError(RuntimeError):
+class KeyReuseError(JAXTypeError):
     """A PRNG key was consumed more than once."""
 
 
@@ -56,7 +68,7 @@ class CompileError(RuntimeError):
     """XLA refused a program."""
 
 
-class MissingRuleError(TypeError):
+class MissingRuleError(TypeError, NotImplementedError):
     """A primitive has no rule for the transformation that met it."""
 
 

@@ -98,9 +98,9 @@ class Partial(functools.partial[T]):
 
     __module__ = "pullback.tree_util"
 
-    def __new__(cls, func: Callable[..., T], /, *args: Any, **keywords: Any) -> Partial[T]:
+    def __new__(cls, func: Callable[..., T], /, *args: Any, **kw: Any) -> Partial[T]:
         kept = _Opaque(func) if isinstance(func, functools.partial) else func
-        return super().__new__(cls, kept, *args, **keywords)
+        return super().__new__(cls, kept, *args, **kw)
 
 
 tree.register_pytree_node(Partial, lambda partial: ((partial.args, partial.keywords), partial.func),

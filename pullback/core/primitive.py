@@ -9,6 +9,7 @@ of outputs. The rules, and who calls them:
     expand     arrays, params -> arrays                     the operation in terms of others
     jvp        primals, tangents, params -> outs, tangents  forward mode
     linearize  as jvp                                       reverse mode's forward pass
+    jet        order, primals, series, params -> both       Taylor mode; without it, by way of jvp
     transpose  cotangents, args, params -> cotangents       reverse mode's backward pass
     batch      size, args, flags, params -> outs, flags     vmap; the batch axis is axis 0
     examples   rng -> examples                              the generated tests
@@ -23,8 +24,9 @@ from typing import Any
 import numpy as np
 
 from pullback.core import errors
-from pullback.core.trace import bind
+from pullback.core.trace import bind, type_of
 from pullback.core.types import ArrayType, Zero
+from pullback.core.values import value
 
 TABLE: dict[str, Primitive] = {}
 
@@ -71,8 +73,10 @@ class Primitive:
     def __init__(self, name: str) -> None:
         assert name not in TABLE, name
         self.name = name
+        self.plans: dict[Any, Any] = {}  # how eager evaluation runs a call, by types and params
         self._types: dict[Any, list[ArrayType]] = {}
         self._expands: dict[str, bool] = {}
+        self._multiple: bool | None = None
         TABLE[name] = self
 
     def __repr__(self) -> str:
@@ -82,6 +86,24 @@ class Primitive:
         """Runs or records the operation; a single output comes without its list."""
         outputs = bind(self, args, params)
         return outputs[0] if len(outputs) == 1 else outputs
+
+    @property
+    def multiple_results(self) -> bool:
+        """Whether `bind` returns a list: some call of the operation has another number of outputs than one."""
+        if self._multiple is None:
+            calls = [] if self.programs else [
+                (tuple([type_of(value(a)) for a in e.args]), e.params) for e in self.examples(np.random.default_rng(0))]
+            self._multiple = not calls or any(len(self.infer(types, params)) != 1 for types, params in calls)
+        return self._multiple
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Runs or records the operation, for code that reads programs: a list where it has `multiple_results`."""
+        outputs = bind(self, [value(arg) for arg in args], params)
+        return outputs if self.multiple_results else outputs[0]
+
+    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The params of an equation as `bind` takes them."""
+        return dict(params)
 
     def infer(self, types: tuple[ArrayType, ...], params: dict[str, Any]) -> list[ArrayType]:
         """`type`, remembered per operand types and params."""
@@ -141,6 +163,8 @@ class Primitive:
     def linearize(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
                   ) -> tuple[Outputs, Outputs]:
         return self.jvp(primals, tangents, **params)
+
+    jet: Any = None
 
     def transpose(self, cts: Sequence[Any], *args: Any, **params: Any) -> list[Any]:
         raise self.missing("transpose rule")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pullback.core import config
 from pullback.core.source import Source
 from pullback.core.types import ArrayType, scalar_type
 
@@ -25,6 +26,10 @@ class Var:
     def __init__(self, type: ArrayType) -> None:
         self.type = type
 
+    @property
+    def aval(self) -> ArrayType:
+        return self.type
+
     def __repr__(self) -> str:
         return f"Var({self.type})"
 
@@ -37,6 +42,14 @@ class Literal:
     def __init__(self, value: Any, type: ArrayType | None = None) -> None:
         self.value = value
         self.type = type or scalar_type(value)
+
+    @property
+    def aval(self) -> ArrayType:
+        return self.type
+
+    @property
+    def val(self) -> Any:
+        return self.value
 
     def __repr__(self) -> str:
         return f"Literal({self.value!r}, {self.type})"
@@ -58,6 +71,14 @@ class Equation:
         self.params = params
         self.source = source
         self.scope = scope
+
+    @property
+    def invars(self) -> list[Atom]:
+        return list(self.inputs)
+
+    @property
+    def outvars(self) -> list[Var]:
+        return list(self.outputs)
 
     @property
     def programs(self) -> tuple[Program, ...]:
@@ -113,8 +134,8 @@ class Program:
         return [v.type for v in self.outputs]
 
     def memo(self, rule: Callable[..., Any], *key: Any) -> Any:
-        """rule(self, *key), computed once; `key` holds hashable masks, sizes and names."""
-        entry = (rule, *key)
+        """rule(self, *key), computed once for each state of the settings; `key`: hashable masks, sizes, names."""
+        entry = (rule, config.program_key(), *key)
         try:
             return self._memo[entry]
         except KeyError:

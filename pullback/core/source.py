@@ -8,7 +8,9 @@ import linecache
 import os
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
+from typing import Any, NamedTuple
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _TRANSFORMS = _PACKAGE + "api" + os.sep  # these call what users give them, which may be a function of ours
@@ -17,18 +19,40 @@ _BETWEEN = {functools.__file__, contextlib.__file__, threading.__file__}
 
 
 @functools.lru_cache(maxsize=4096)
-def _internal(filename: str) -> bool:
+def is_internal(filename: str) -> bool:
     return filename.startswith(_PACKAGE) or filename in _BETWEEN or filename.startswith("<frozen")
 
 
+class Role(NamedTuple):
+    """What a value is for: a tangent, a cotangent, a factor of one. A value without a role is a primal.
+
+    `words` say it, the outermost differentiation first; `operation` is the one whose derivative is taken, and
+    `source` the line that asked for it, where a rule of the user's runs on its behalf at lines of its own.
+    """
+
+    words: tuple[str, ...]
+    operation: str
+    source: Source | None = None
+
+
 class Source:
-    """A place in the user's code, kept as a code object and an instruction; resolved when printed."""
+    """A place in the user's code, kept as a code object and an instruction; resolved when printed.
 
-    __slots__ = ("code", "instruction")
+    `role` says what the operation asked for there computes; it is known while a setting watches derivatives.
+    """
 
-    def __init__(self, code: CodeType, instruction: int) -> None:
+    __slots__ = ("code", "instruction", "role")
+
+    def __init__(self, code: CodeType, instruction: int, role: Role | None = None) -> None:
         self.code = code
         self.instruction = instruction
+        self.role = role
+
+    def doing(self, word: str, operation: str) -> Source:
+        """This place, where the derivative of what is computed there is computed; a cotangent is of a tangent."""
+        words, of, asked = self.role or Role((), operation)
+        rest = words[1:] if word == "cotangent" and words[:1] == ("tangent",) else words
+        return Source(self.code, self.instruction, Role(rest if rest[:1] == (word,) else (word, *rest), of, asked))
 
     @property
     def file(self) -> str:
@@ -60,6 +84,7 @@ class _State(threading.local):
         # While a recorded program is evaluated: the source of the equation being evaluated, which is
         # where the user asked for the operation; the frames on the stack only show the evaluation.
         self.source: Source | None = None
+        self.role: Role | None = None  # of what is asked for by the frames on the stack
         self.scope: str = ""  # names entered by named_scope, joined by '/'
 
 
@@ -68,14 +93,32 @@ state = _State()
 
 def here() -> Source | None:
     """The user's line that led here, or None if only pullback's frames are on the stack."""
-    if state.source is not None:
-        return state.source
+    return state.source or on_stack()
+
+
+def on_stack() -> Source | None:
+    """The innermost of the user's frames, whether or not a recorded program is evaluated."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not _internal(frame.f_code.co_filename):
-            return Source(frame.f_code, frame.f_lasti)
+        if not is_internal(frame.f_code.co_filename):
+            return Source(frame.f_code, frame.f_lasti, state.role)
         frame = frame.f_back
     return None
+
+
+@contextlib.contextmanager
+def calling(function: Callable[..., Any]) -> Iterator[None]:
+    """While a rule of the user's runs: operations are asked for by its lines, on behalf of the line that led here."""
+    code, asked = getattr(function, "__code__", None), state.source
+    if asked is None or code is None or is_internal(code.co_filename):
+        yield
+        return
+    before = state.role
+    state.source, state.role = None, asked.role and asked.role._replace(source=asked)
+    try:
+        yield
+    finally:
+        state.source, state.role = asked, before
 
 
 _OPERATORS = {"__truediv__": "divide", "__rtruediv__": "divide", "__floordiv__": "floor_divide",
@@ -94,7 +137,7 @@ def called() -> str:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not _internal(code.co_filename) or name and code.co_filename.startswith(_TRANSFORMS):
+        if not is_internal(code.co_filename) or name and code.co_filename.startswith(_TRANSFORMS):
             break
         if not code.co_name.startswith("<"):
             name = code.co_name

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import builtins
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pullback.core import errors, source
+from pullback.core import config, errors, source
 from pullback.core.array import Array
 from pullback.core.types import ArrayType, scalar_type
 
@@ -43,11 +43,17 @@ class _State(threading.local):
 
 state = _State()
 _base: list[Trace] = []
+_leak_checks: list[Callable[[Trace], None]] = []
 
 
 def set_base(trace: Trace) -> None:
     """Installs the trace that runs operations at once (runtime.eager)."""
     _base[:] = [trace]
+
+
+def set_leak_check(check: Callable[[Trace], None]) -> None:
+    """Installs what `check_tracer_leaks` runs when a trace is closed (runtime.leaks)."""
+    _leak_checks[:] = [check]
 
 
 def base() -> Trace:
@@ -82,7 +88,14 @@ class opened(running):
 
     def __exit__(self, *exc: object) -> None:
         state.trace = self.before
-        self.trace.alive = False
+        close(self.trace, exc[0] is not None)
+
+
+def close(trace: Trace, failed: bool = False) -> None:
+    """Ends a trace: its tracers are of no use from now on."""
+    trace.alive = False
+    if config.check_tracer_leaks.value and not failed and _leak_checks:
+        _leak_checks[0](trace)
 
 
 class named_axis:

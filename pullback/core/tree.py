@@ -113,12 +113,22 @@ def flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDef]:
 
 
 def leaves(tree: Any, is_leaf: IsLeaf = None) -> list[Any]:
-    """The leaves of a tree; see `flatten`."""
+    """The leaves of a tree; see `flatten`.
+
+    Example:
+      >>> tree.leaves({"b": 2, "a": [1, None]})
+      [1, 2]
+    """
     return flatten(tree, is_leaf)[0]
 
 
 def structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
-    """The structure of a tree; see `flatten`."""
+    """The structure of a tree; see `flatten`.
+
+    Example:
+      >>> tree.structure([0, 0]).num_leaves
+      2
+    """
     return flatten(tree, is_leaf)[1]
 
 
@@ -129,7 +139,12 @@ def check_treedef(treedef: Any) -> None:
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
-    """The structure of a tuple whose elements have the given structures."""
+    """The structure of a tuple whose elements have the given structures.
+
+    Example:
+      >>> pullback.tree_util.treedef_tuple([tree.structure(0), tree.structure([0, 0])]).num_leaves
+      3
+    """
     elements = list(treedefs)
     for element in elements:
         check_treedef(element)
@@ -137,7 +152,12 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
 
 
 def unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    """The tree of structure `treedef` with these leaves. Raises: ValueError if their number differs."""
+    """The tree of structure `treedef` with these leaves. Raises: ValueError if their number differs.
+
+    Example:
+      >>> tree.unflatten(tree.structure({"a": 0, "b": 0}), [1, 2])
+      {'a': 1, 'b': 2}
+    """
     check_treedef(treedef)
     may_be_endless = not isinstance(leaves, (list, tuple))
     if not isinstance(leaves, (list, tuple)):
@@ -216,10 +236,15 @@ _PLAIN: dict[type, Callable[[Any], Any]] = {
     GetAttrKey: lambda key: key.name, SequenceKey: lambda key: key.idx}
 
 
-def keystr(path: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
-    """A path as text: ['a'][0].x, or with `simple` and separator '/': a/0/x."""
+def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
+    """A path as text: ['a'][0].x, or with `simple` and separator '/': a/0/x.
+
+    Example:
+      >>> pullback.tree_util.keystr(tree.leaves_with_path({"a": [1]})[0][0])
+      "['a'][0]"
+    """
     plain = _PLAIN if simple else {}
-    return separator.join([str(plain[type(key)](key) if type(key) in plain else key) for key in path])
+    return separator.join([str(plain[type(key)](key) if type(key) in plain else key) for key in keys])
 
 
 def leaf_names(tree: Any, prefix: str = "") -> list[str]:

@@ -19,22 +19,24 @@ class ArrayType:
     A weak dtype gives way when it meets a strong one (`x_bf16 * 2.0` stays bfloat16).
     """
 
-    __slots__ = ("_hash", "dtype", "shape", "weak")
+    __slots__ = ("dtype", "shape", "weak")
 
-    def __init__(self, shape: tuple[int, ...], dtype: DType, weak: bool = False) -> None:
-        self.shape = shape
-        self.dtype = dtype
-        self.weak = weak
-        self._hash = hash((shape, dtype, weak))
+    shape: tuple[int, ...]
+    dtype: DType
+    weak: bool
 
-    def __eq__(self, other: object) -> bool:
-        if self is other:
-            return True
-        return (isinstance(other, ArrayType) and self._hash == other._hash and self.shape == other.shape
-                and self.dtype == other.dtype and self.weak == other.weak)
+    def __new__(cls, shape: tuple[int, ...], dtype: DType, weak: bool = False) -> ArrayType:
+        # Equal types are one object, so that to compare and to hash them is to look at where they are.
+        key = shape, dtype, weak
+        known = _TYPES.get(key)
+        if known is None:
+            known = super().__new__(cls)
+            known.shape, known.dtype, known.weak = key
+            known = _TYPES.setdefault(key, known)
+        return known
 
-    def __hash__(self) -> int:
-        return self._hash
+    def __reduce__(self) -> Any:
+        return ArrayType, (self.shape, self.dtype, self.weak)
 
     @property
     def ndim(self) -> int:
@@ -69,6 +71,12 @@ class ArrayType:
     def strong(self) -> ArrayType:
         return ArrayType(self.shape, self.dtype) if self.weak else self
 
+    def update(self, *, shape: tuple[int, ...] | None = None, dtype: DType = None, weak_type: bool | None = None
+               ) -> ArrayType:
+        """This type with another shape, dtype or weakness."""
+        return ArrayType(self.shape if shape is None else tuple(shape), self.dtype if dtype is None else
+                         dtypes.as_dtype(dtype), self.weak if weak_type is None else weak_type)
+
     def with_shape(self, shape: tuple[int, ...]) -> ArrayType:
         return ArrayType(shape, self.dtype, self.weak)
 
@@ -92,6 +100,9 @@ class ArrayType:
         if short_dtypes:
             return str(self)
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+_TYPES: dict[Any, ArrayType] = {}
 
 
 class Zero:

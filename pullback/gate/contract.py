@@ -30,7 +30,8 @@ _SHORT = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float6
 _GROUPS = {"float": ("float16", "bfloat16", "float32", "float64"),
            "int": ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), "any": ()}
 _FLOATS = _GROUPS["float"]
-_SPEC = re.compile(r"\s*(?P<dtype>[a-z]+\d*)\s*(\[(?P<dims>[^\[\]]*)\])?\s*(in\s*(?P<range>[\[(].*[\])]))?\s*")
+_SPEC = re.compile(r"\s*(?P<dtype>[a-z]+\d*)\s*(\[(?P<dims>[^\[\]]*)\])?\s*(in\s*(?P<range>[\[(].*?[\])]))?"
+                   r"\s*(sum\s+(?P<total>[-+.\w]+))?\s*")
 _RANGE = re.compile(r"([\[(])\s*([-+.\w]+)\s*,\s*([-+.\w]+)\s*([\])])")
 
 # While the gate itself runs a guarded function in another precision, a float of any width will do.
@@ -59,7 +60,8 @@ class Problem(NamedTuple):
 
 
 class Spec(NamedTuple):
-    """What one leaf must be: dtypes (none: any), dimensions (None: any shape), and bounds of its values."""
+    """What one leaf must be: dtypes (none: any), dimensions (None: any shape), bounds of its values, and the sum along
+    its last axis (None: any)."""
 
     text: str
     dtypes: tuple[str, ...]
@@ -68,6 +70,7 @@ class Spec(NamedTuple):
     high: float
     open_low: bool
     open_high: bool
+    total: float | None = None
 
     @property
     def bounded(self) -> bool:
@@ -85,8 +88,8 @@ class Spec(NamedTuple):
         mismatch = self._shape_problem(shape, sizes)
         if mismatch:
             return Problem(path, shown, f"{self.text}{mismatch}")
-        if values and self.bounded:
-            return self._value_problem(leaf, path)
+        if values and (self.bounded or self.total is not None):
+            return self.value_problem(leaf, path)
         return None
 
     def _shape_problem(self, shape: tuple[int, ...], sizes: dict[str, int]) -> str:
@@ -106,22 +109,32 @@ class Spec(NamedTuple):
                 return f" with {dim} = {sizes[dim]}" if dim in sizes and size >= 1 else f" with {dim} at least 1"
         return ""
 
-    def _value_problem(self, leaf: Any, path: str) -> Problem | None:
-        try:
-            x = np.asarray(leaf)
-        except Exception:  # a traced value, of which there is only the type
+    def value_problem(self, leaf: Any, path: str) -> Problem | None:
+        """How the values of a leaf break the bounds or the sum; None if they are not known, inside jit for instance."""
+        x = _known(leaf)
+        if x is None:
             return None
-        if x.dtype.kind == "c" or not x.size:
-            return None
-        x = x.astype(np.float64)
         with np.errstate(invalid="ignore"):
             low = x > self.low if self.open_low else x >= self.low
             high = x < self.high if self.open_high else x <= self.high
-        bad = ~(low & high)
+        bad = ~(low & high) if self.bounded else np.zeros(x.shape, bool)
+        if not bad.any() and self.total is not None and x.ndim:
+            x = x.sum(-1)
+            loose = 2e-2 if _dtype(leaf) in ("float16", "bfloat16") else 1e-4
+            bad, path = ~(np.abs(x - self.total) <= loose * max(abs(self.total), 1.0)), f"the sum of {path}"
         if not bad.any():
             return None
         index = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
         return Problem(path, f"{x[index]:.6g} at {list(index)}", self.text)
+
+
+def _known(leaf: Any) -> np.ndarray | None:
+    """The values of a leaf in double precision; None where it is traced, complex or empty."""
+    try:
+        x = np.asarray(leaf)
+    except Exception:  # a traced value, of which there is only the type
+        return None
+    return None if x.dtype.kind == "c" or not x.size else x.astype(np.float64)
 
 
 def _shape(leaf: Any) -> tuple[int, ...] | None:
@@ -168,15 +181,22 @@ def parse(text: str) -> Spec:
         dims = tuple(int(part) if part.isdigit() else part for part in parts)
     elif dtype == "key":
         dims = ()
-    low, high, open_low, open_high = -np.inf, np.inf, False, False
-    if found["range"]:
-        bounds = _RANGE.fullmatch(found["range"].strip())
-        try:
-            low, high = float(bounds[2]), float(bounds[3])  # type: ignore[index]
-        except (TypeError, ValueError):
-            raise wrong from None
-        open_low, open_high = bounds[1] == "(", bounds[4] == ")"  # type: ignore[index]
-    return Spec(" ".join(text.split()), dtypes, dims, low, high, open_low, open_high)
+    try:
+        low, high, open_low, open_high = _bounds(found["range"])
+        total = float(found["total"]) if found["total"] else None
+    except ValueError:
+        raise wrong from None
+    return Spec(" ".join(text.split()), dtypes, dims, low, high, open_low, open_high, total)
+
+
+def _bounds(text: str | None) -> tuple[float, float, bool, bool]:
+    """The bounds of "[0, 1)", and which of them are left out; ValueError if it is no range."""
+    if not text:
+        return -np.inf, np.inf, False, False
+    found = _RANGE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError(text)
+    return float(found[2]), float(found[3]), found[1] == "(", found[4] == ")"
 
 
 def split_specs(text: str) -> list[str]:
@@ -237,18 +257,31 @@ class Contract:
     """The types that parameters, batch and outputs must have.
 
     Args:
-      params, batch, outputs: trees of specs with the structure of the values (a dict also describes a named tuple or
-        a dataclass); `...` stands for any subtree, and not giving one leaves that part free.
+      params, batch, outputs, loss: trees of specs with the structure of the values (a dict also describes a named
+        tuple or a dataclass); `...` stands for any subtree, and not giving one leaves that part free.
       sizes: sizes of named dimensions that are fixed.
+      features: the names along the last axis of a leaf, in order, and if you like the range of each:
+        {"batch/x": ["age", "height"]} or {"batch/x": {"age": "[0, 120]", "height": "(0, 2.5]"}}.
     """
 
     params: Any = ...
     batch: Any = ...
     outputs: Any = ...
+    loss: Any = ...
     sizes: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    features: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for path, names in self.features.items():
+            for name, text in names.items() if isinstance(names, Mapping) else ():
+                try:
+                    _bounds(text)
+                except ValueError:
+                    raise UsageError(f"Contract: {text!r}, of the feature {name!r} of {path}, is no range",
+                                     'write a range: "[0, 1]"') from None
 
     def problems(self, values: bool = True, **parts: Any) -> list[Problem]:
-        """Every way in which the given parts (params=, batch=, outputs=) break the contract.
+        """Every way in which the given parts (params=, batch=, outputs=, loss=) break the contract.
 
         Args:
           values: look at ranges too, where a value is known (it is not inside jit).
@@ -260,10 +293,34 @@ class Contract:
                     path, spec, leaf = item
                     problem = spec.problem(leaf, path, sizes, values)
                     if problem is None:
+                        found += self._feature_problems(leaf, path, values)
                         continue
                     item = problem
                 found.append(item)
         return found
+
+    def _feature_problems(self, leaf: Any, path: str, values: bool) -> Iterator[Problem]:
+        names = self.features.get(path)
+        if names is None:
+            return
+        shape = _shape(leaf) or ()
+        if not shape or shape[-1] != len(names):
+            yield Problem(path, f"of shape {list(shape)}", f"a last axis of the {len(names)} features {list(names)}")
+            return
+        x = _known(leaf) if values and isinstance(names, Mapping) else None
+        for i, name in enumerate(names if x is not None else ()):
+            assert x is not None
+            problem = Spec(f"{names[name]}", (), None, *_bounds(names[name])).value_problem(x[..., i], f"{path}.{name}")
+            if problem is not None:
+                yield problem
+
+    def ranges(self, path: str) -> Iterator[tuple[float, float]]:
+        """The bounds of each feature of a leaf, if they are declared; open ones are drawn in a little."""
+        names = self.features.get(path)
+        for text in names.values() if isinstance(names, Mapping) else ():
+            low, high, open_low, open_high = _bounds(text)
+            margin = 1e-6 * (high - low) if np.isfinite(high - low) else 1e-6
+            yield low + margin * open_low, high - margin * open_high
 
     def guard(self, function: Callable[..., Any], values: bool = True) -> Callable[..., Any]:
         """The function with the contract enforced on its arguments: `loss = contract.guard(loss)`.
@@ -292,7 +349,8 @@ class Contract:
             problems = contract.problems(values=values, params=params, batch=batch)
             if problems:
                 raise ContractError(f"{getattr(function, '__name__', 'the function')}: " + "; ".join(map(str, problems))
-                                    + "\n  fix: pass what the contract asks for, or change the contract")
+                                    + "\n  fix: pass what the contract asks for, or change the contract",
+                                    problems[0].leaf)
             return function(params, *args, **kwargs)
         return guarded
 

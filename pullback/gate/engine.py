@@ -45,9 +45,23 @@ class Engine(Protocol):
     name: str
     folders: tuple[str, ...]  # frames of files below these are the engine's, not the user's
     array: type  # of a concrete array
+    reader: Any  # of its programs, see `operations.Reader`
+    compilations: Callable[[], int]  # how many programs have been compiled in this process
 
     def environment(self) -> dict[str, Any]:
         """Versions, devices and settings."""
+        ...
+
+    def setting(self, name: str) -> Any:
+        """A setting by its name ("jax_enable_x64"); None if there is none of the name."""
+        ...
+
+    def settings(self) -> dict[str, Any]:
+        """The settings that can change numbers."""
+        ...
+
+    def set(self, name: str, value: Any) -> None:
+        """Changes a setting."""
         ...
 
     def module(self, name: str) -> ModuleType | None:
@@ -60,6 +74,10 @@ class Engine(Protocol):
 
     def to_numpy(self, leaf: Any) -> Any:
         """A value of the engine, or nested lists of them, as NumPy values."""
+        ...
+
+    def dtype(self, name: str) -> Any:
+        """A NumPy dtype by its name, bfloat16 among them."""
         ...
 
     def flatten(self, tree: Any) -> tuple[list[Any], list[str], Any]:
@@ -112,8 +130,8 @@ class Engine(Protocol):
         """Inside, jitted functions run operation by operation."""
         ...
 
-    def trapping(self) -> AbstractContextManager[Any]:
-        """Inside, an operation that makes a NaN or an infinity raises FloatingPointError."""
+    def trapping(self, infinities: bool = True) -> AbstractContextManager[Any]:
+        """Inside, an operation that makes a NaN, or an infinity, raises FloatingPointError."""
         ...
 
     def forget(self) -> None:

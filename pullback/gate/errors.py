@@ -13,4 +13,8 @@ class UsageError(Exception):
 
 
 class ContractError(ValueError):
-    """A value breaks the contract that guards a function."""
+    """A value breaks the contract that guards a function; `leaf` is the path of the first that does."""
+
+    def __init__(self, message: str, leaf: str = "") -> None:
+        super().__init__(message)
+        self.leaf = leaf

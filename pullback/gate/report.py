@@ -6,11 +6,12 @@ import dataclasses
 import json
 import math
 import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 from pullback.gate.sites import Site
 
-__all__ = ["EXIT_CODES", "Finding", "Recorder", "Report", "Result", "SCHEMA", "shown"]
+__all__ = ["EXIT_CODES", "Finding", "Recorder", "Report", "Result", "SCHEMA", "plain", "shown"]
 
 SCHEMA = "pullback-gate-report-1"
 # As pytest's.
@@ -164,16 +165,26 @@ class Report:
             ("pass", "passed"), ("fail", "failed"), ("skip", "skipped"), ("error", "broke"))]
         return f"{self.outcome}: " + (", ".join(f"{n} {word}" for n, word in counts if n) or "no check was asked for")
 
+    def facts(self) -> list[tuple[str, str]]:
+        """The environment as names and texts: {"a": {"b": 1}} is ("a: b", "1")."""
+        def flat(value: Any, name: str) -> Iterator[tuple[str, str]]:
+            if isinstance(value, dict):
+                for key, below in value.items():
+                    yield from flat(below, f"{name}: {key}" if name else str(key))
+            else:
+                yield name, ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+        return list(flat(self.environment, ""))
+
     def data(self) -> dict[str, Any]:
         """The report as plain data."""
         return {"schema": SCHEMA, "model": self.model, "seed": self.seed, "outcome": self.outcome,
                 "exit_code": self.exit_code, "environment": self.environment, "tolerances": self.tolerances,
-                "results": [_plain(dataclasses.asdict(result) | {"findings": [_finding(f) for f in result.findings]})
+                "results": [plain(dataclasses.asdict(result) | {"findings": [_finding(f) for f in result.findings]})
                             for result in self.results]}
 
     def json(self) -> str:
         """The report as JSON; numbers that JSON does not have are strings ("nan", "inf")."""
-        return json.dumps(_plain(self.data()), indent=1, allow_nan=False)
+        return json.dumps(plain(self.data()), indent=1, allow_nan=False)
 
 
 def shown(error: BaseException) -> str:
@@ -188,11 +199,11 @@ def _finding(finding: Finding) -> dict[str, Any]:
             "line": None if line is None else {"file": line.file, "line": line.line, "function": line.function}}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(name): _plain(x) for name, x in value.items()}
+        return {str(name): plain(x) for name, x in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(x) for x in value]
+        return [plain(x) for x in value]
     if isinstance(value, (bool, int, str)) or value is None:
         return value
     try:

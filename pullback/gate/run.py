@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 import traceback
 from collections.abc import Callable, Sequence
@@ -9,11 +10,13 @@ from typing import Any
 
 from pullback.gate.checks import CHECKS, Check
 from pullback.gate.engine import Engine, load
-from pullback.gate.errors import UsageError
-from pullback.gate.model import Model
+from pullback.gate.errors import ContractError, UsageError
+from pullback.gate.machine import machine, revision
+from pullback.gate.model import DEFAULT, Model, Tolerance
 from pullback.gate.report import Recorder, Report, Result
 from pullback.gate.session import Session
-from pullback.gate.sites import of_error
+from pullback.gate.sites import of_error, of_function
+from pullback.gate.subject import params_digest
 from pullback.gate.watch import Watch
 
 __all__ = ["chosen", "verify", "verify_in"]
@@ -81,9 +84,8 @@ def verify_in(watch: Watch, engine: Engine, model: Model, checks: Sequence[Check
         raise UsageError(f"a {type(model).__name__} was given where a gate.Model is required",
                          "return gate.Model(loss, params, batch)")
     report = Report(model.name or name or getattr(model.loss or model.forward, "__name__", "model"), seed,
-                    engine.environment(),
-                    tolerances={place: {"relative": t.relative, "absolute": t.absolute, "reason": t.reason}
-                                for place, t in model.tolerances.items()})
+                    _environment(engine, model),
+                    tolerances=_tolerances(model))
     session: Session | None = None
     broken: Result | None = None
     for check in checks:
@@ -97,6 +99,8 @@ def verify_in(watch: Watch, engine: Engine, model: Model, checks: Sequence[Check
                     session = _started(model, engine, watch, seed, result)
                     if session is None:
                         broken = result
+                    else:
+                        report.environment["subject"] = {"params": params_digest(session.params)}
                 if session is not None:
                     check.run(session, Recorder(result))
         except UsageError as error:
@@ -113,6 +117,18 @@ def verify_in(watch: Watch, engine: Engine, model: Model, checks: Sequence[Check
         if report.interrupted:
             break
     return report
+
+
+def _tolerances(model: Model) -> dict[str, Any]:
+    """The defaults, and what the model declares, with reasons."""
+    used = {f"default of {dtype}": Tolerance(bound, reason="the default") for dtype, bound in DEFAULT.items()}
+    return {place: dataclasses.asdict(tolerance) for place, tolerance in {**used, **model.tolerances}.items()}
+
+
+def _environment(engine: Engine, model: Model) -> dict[str, Any]:
+    """What the numbers of a report depend on beside the model."""
+    site = of_function(model.loss or model.forward)
+    return {**engine.environment(), "machine": machine(), "revision": revision(site.file) if site else None}
 
 
 def _started(model: Model, engine: Engine, watch: Watch, seed: int, result: Result) -> Session | None:
@@ -132,11 +148,11 @@ def _raised(engine: Engine, result: Result, error: Exception, what: str = "") ->
     """An error in the user's code is a failure of the check; one of the gate's own is an error."""
     from_user = of_error(error, engine.folders)
     shown = f"{type(error).__name__}: {error}"
-    if from_user is None and not what:
+    if from_user is None and not what and not isinstance(error, ContractError):
         result.status = "error"
         result.reason = shown + "\n" + "".join(traceback.format_exception(error))
     else:
         Recorder(result).fail(what or "the model raises", measured=shown.splitlines()[0][:300], expected="no error",
-                              line=from_user, fix="run this line by itself first; the whole message:\n" + shown
-                              if "\n" in shown else "mend this line, or the values that are passed to it")
-
+                              line=from_user, leaf=error.leaf if isinstance(error, ContractError) else "",
+                              fix="run this line by itself first; the whole message:\n" + shown if "\n" in shown else
+                              "mend this line, or the values that are passed to it")

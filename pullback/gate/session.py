@@ -15,7 +15,7 @@ from pullback.gate.errors import UsageError
 from pullback.gate.model import DEFAULT, Model, Tolerance
 from pullback.gate.signature import batch_to_arguments, key_name
 from pullback.gate.sites import Site, of_error
-from pullback.gate.values import Key, dtype_name, is_float
+from pullback.gate.values import Key, as_like, dtype_name, is_float
 from pullback.gate.watch import Watch
 
 __all__ = ["Session", "Tree"]
@@ -48,6 +48,7 @@ class Session:
 
     def __init__(self, model: Model, engine: Engine, watch: Watch, seed: int = 0) -> None:
         self.model, self.engine, self.watch, self.seed = model, engine, watch, seed
+        self.settings = engine.settings()  # what the model's functions must leave alone
         given = None if model.key is None else engine.to_numpy(model.key)
         self.key, self.other_key, self.init_key, self.other_init_key = engine.keys(seed, 4, given)
         if given is not None:
@@ -69,6 +70,11 @@ class Session:
     def tree(self, tree: Any) -> Tree:
         leaves, paths, structure = self.engine.flatten(tree)
         return Tree([self.engine.to_numpy(leaf) for leaf in leaves], paths, structure)
+
+    def of_engine(self, tree: Any) -> Any:
+        """A tree of the user's with its leaves as values of the engine: NumPy's do not take traced indices."""
+        leaves, _, structure = self.engine.flatten(tree)
+        return self.engine.unflatten(structure, [self.engine.from_numpy(self.engine.to_numpy(leaf)) for leaf in leaves])
 
     # -- the model's functions, of lists of leaves of the engine -----------------------------------------
 
@@ -109,7 +115,10 @@ class Session:
 
     def weighted_forward(self, params: Sequence[Any], batch: Sequence[Any], key: Any) -> Any:
         """c^T forward, for a random cotangent c that depends on the shapes alone."""
-        outputs = self.forward(params, batch, key)
+        return self.weighted(self.forward(params, batch, key))
+
+    def weighted(self, outputs: Sequence[Any]) -> Any:
+        """The leaves of outputs by those of a random cotangent."""
         weights: list[Any] = []
         for i, x in enumerate(outputs):
             kind = self.engine.type_of(x)
@@ -210,6 +219,22 @@ class Session:
         contract = self.model.contract
         return None if contract is None else contract.spec_of(self.shown("batch", self.batch.paths[index]))
 
+    def within(self, index: int, x: np.ndarray) -> np.ndarray:
+        """Values for a leaf of the batch, brought into the declared range, and that of each feature."""
+        contract, path = self.model.contract, self.shown("batch", self.batch.paths[index])
+        spec = self.batch_spec(index)
+        if contract is None or x.dtype.kind == "c":
+            return x
+        ranges = list(contract.ranges(path)) if x.ndim else []
+        low, high = (np.array([bounds[side] for bounds in ranges]) for side in (0, 1))
+        if ranges and len(ranges) == x.shape[-1]:
+            x = np.clip(x, low, high)
+        if spec is None or not spec.bounded:
+            return x
+        margin = 1e-6 * (spec.high - spec.low) if np.isfinite(spec.high - spec.low) else 1e-6
+        clipped: np.ndarray = np.clip(x, spec.low + margin * spec.open_low, spec.high - margin * spec.open_high)
+        return clipped
+
     def jittered(self, scale: float = 0.1) -> Leaves:
         """The parameters with noise on every float leaf: zeros of a fresh model are no longer zeros."""
         rng = np.random.default_rng((self.seed, 1))
@@ -217,8 +242,8 @@ class Session:
         for i in self.trainable:
             x = np.asarray(found[i], "complex128" if dtype_name(found[i]).startswith("complex") else "float64")
             noise = rng.standard_normal(x.shape) * scale * (1.0 + np.abs(x))
-            found[i] = type(found[i])(x + noise) if isinstance(found[i], (float, complex)) else \
-                (x + noise).astype(found[i].dtype)
+            with np.errstate(invalid="ignore", over="ignore"):
+                found[i] = as_like(x + noise, found[i])
         return found
 
     def site(self, error: BaseException) -> Site | None:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-__all__ = ["KEY_NAMES", "arguments_to_batch", "batch_to_arguments", "key_name"]
+__all__ = ["KEY_NAMES", "arguments_to_batch", "batch_to_arguments", "key_name", "taken_from"]
 
 KEY_NAMES = ("key", "rng", "rng_key", "prng_key", "random_key", "seed_key")
 _WHOLE = ("batch", "data", "inputs")
@@ -74,6 +74,18 @@ def batch_to_arguments(function: Callable[..., Any], batch: Any, leading: int = 
     if beside is not None and beside is not function:
         return [batch] if _names(beside, 1)[0] == names else [batch[0]]
     return [batch[0]] if len(batch) == 1 else [batch]
+
+
+def taken_from(function: Callable[..., Any], batch: Any) -> list[Any] | None:
+    """The names, or places, of the entries of a batch that `function` takes; None: it takes the whole."""
+    names, _, star = _names(function, 1)
+    if star:
+        return None
+    if isinstance(batch, Mapping):
+        return [name for name in names if name in batch] or None
+    if not _is_plain(batch) or (len(names) == 1 and names[0] in _WHOLE):
+        return None
+    return list(range(min(len(names), len(batch))))
 
 
 def arguments_to_batch(function: Callable[..., Any], spec: Any, args: Sequence[Any], kwargs: Mapping[str, Any]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple
 
-__all__ = ["Site", "here", "of_error", "of_function"]
+__all__ = ["Site", "here", "is_own", "of_error", "of_frames", "of_function"]
 
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _PATHS = sysconfig.get_paths()
@@ -54,6 +54,16 @@ def here(folders: Sequence[str]) -> Site | None:
             yield frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
             frame = frame.f_back
     return _pick(frames(), folders)
+
+
+def of_frames(places: Sequence[tuple[str, int, str]], folders: Sequence[str]) -> Site | None:
+    """The user's line among frames (file, line, function), innermost first."""
+    return _pick(iter(places), folders)
+
+
+def is_own(file: str, folders: Sequence[str]) -> bool:
+    """Whether a file is the user's own: no library's, and none of the engine."""
+    return _is_users(file, folders) and not file.startswith(_LIBRARIES)
 
 
 def of_error(error: BaseException, folders: Sequence[str]) -> Site | None:

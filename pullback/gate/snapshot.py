@@ -103,6 +103,6 @@ class _Taken:
         return type(value).__name__
 
     def array(self, value: Any) -> str:
-        x = np.asarray(value)
+        x = np.asarray(self.engine.key_words(value))
         data = x if x.nbytes <= _LARGE else x.ravel()[::max(1, x.size // 65536)]
         return f"{x.dtype}{x.shape}{hashlib.sha256(np.ascontiguousarray(data).tobytes()).hexdigest()}"

@@ -29,6 +29,18 @@ ALL: frozenset[Site] = frozenset()  # in `changed`: every site
 _FLAT = ("argmax", "argmin", "argsort", "round", "rint", "around", "floor", "ceil", "trunc", "fix", "sign",
          "searchsorted", "digitize", "floor_divide", "heaviside", "nonzero", "argpartition", "argwhere", "bincount",
          "isnan")
+# Functions with a corner or a jump, and what says on which side of it an argument is.
+_KINKS: dict[str, Callable[..., Any]] = {
+    "numpy.abs": lambda x: x > 0, "numpy.absolute": lambda x: x > 0, "numpy.sign": np.sign, "numpy.round": np.round,
+    "numpy.floor": np.floor, "numpy.ceil": np.ceil, "numpy.rint": np.rint, "numpy.maximum": np.greater,
+    "numpy.minimum": np.greater, "lax.max": np.greater, "lax.min": np.greater, "lax.abs": lambda x: x > 0,
+    "numpy.where": lambda chosen, *_: chosen, "lax.select": lambda chosen, *_: chosen,
+    "numpy.clip": lambda x, low=None, high=None: np.clip(x, low, high) == x,
+    "numpy.max": lambda x, axis=None, **_: np.argmax(x, axis),
+    "numpy.min": lambda x, axis=None, **_: np.argmin(x, axis),
+    "numpy.sort": lambda x, axis=-1, **_: np.argsort(x, axis), "nn.relu": lambda x: x > 0, "nn.relu6": lambda x: x > 0,
+    "nn.leaky_relu": lambda x, *_: x > 0, "nn.elu": lambda x, *_: x > 0,
+    "nn.hard_tanh": lambda x: np.clip(x, -1, 1) == x}
 _FLAT_LAX = ("argmax", "argmin", "round", "floor", "ceil", "sign", "top_k")
 _FACTORIES = ("normal", "uniform", "truncated_normal", "variance_scaling", "glorot_uniform", "glorot_normal",
               "lecun_uniform", "lecun_normal", "he_uniform", "he_normal", "kaiming_uniform", "kaiming_normal",
@@ -38,7 +50,8 @@ _FACTORIES = ("normal", "uniform", "truncated_normal", "variance_scaling", "glor
 class Event(NamedTuple):
     """One call of a watched function.
 
-    `words` are the keys it consumed; `detail` tells apart uses of one key that are different keys (fold_in).
+    `words` are the keys it consumed; `detail` tells apart uses of one key that are different keys (fold_in), and the
+    sides of a kink.
     """
 
     kind: str
@@ -58,8 +71,12 @@ class Watch:
         self.stops: set[Site] = set()
         self.rules: dict[Site, str] = {}  # where a function with a rule is defined -> what it is
         self.traces: list[Site | None] = []
+        self.settings: dict[str, Site | None] = {}  # a setting of the engine -> where it was last changed
         self._events: list[Event] | None = None
+        self.jits: set[Site] = set()  # where functions that the user compiles are defined
         self._jit_off = False
+        self._jit_kept: frozenset[Site] = frozenset()
+        self._sides = False
         self._stops_off: frozenset[Site] | None = None
         self._rules_off: frozenset[Site] | None = None
         self._depth = threading.local()
@@ -84,9 +101,14 @@ class Watch:
             self._replace(self._module("numpy"), name, self._flat)
         for name in _FLAT_LAX:
             self._replace(self._module("lax"), name, self._flat)
+        for place, side in _KINKS.items():
+            part, _, name = place.partition(".")
+            self._replace(self._module(part), name, functools.partial(self._kink, side))
         for name in ("custom_jvp", "custom_vjp"):
             self._replace(self._module(""), name, self._custom)
         self._replace(self._module(""), "jit", self._jit)
+        self._before = self.engine.settings()
+        self._watch_settings()
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -94,6 +116,24 @@ class Watch:
         for module, name, original in reversed(self._saved):
             setattr(module, name, original)
         self._saved.clear()
+        config = self._module("").config
+        if self._outer is None:
+            object.__delattr__(config, "update")
+        else:
+            object.__setattr__(config, "update", self._outer)
+        for name, value in self._before.items():
+            if self.engine.setting(name) != value:
+                self.engine.set(name, value)
+
+    def _watch_settings(self) -> None:
+        config = self._module("").config
+        original, self._outer = config.update, vars(config).get("update")  # that of a watch around this one
+
+        def update(name: str, value: Any) -> None:
+            self.settings[name] = self._site()
+            original(name, value)
+
+        object.__setattr__(config, "update", update)  # pullback's has settings for attributes
 
     def _module(self, name: str) -> ModuleType:
         found = self.engine.module(name)
@@ -206,6 +246,24 @@ class Watch:
             return original(*args, **kwargs)
         return watched
 
+    def _kink(self, side: Callable[..., Any], original: Any, name: str) -> Any:
+        if inspect.isclass(original):
+            return original
+
+        @functools.wraps(original)
+        def watched(*args: Any, **kwargs: Any) -> Any:
+            if not self._sides:
+                return original(*args, **kwargs)
+            with self._inside() as outermost:
+                if outermost and not any(map(self.engine.is_traced, (*args, *kwargs.values()))):
+                    try:
+                        sides = np.asarray(side(*(np.asarray(x) for x in args), **kwargs))
+                    except Exception:  # called in a way that the side does not know
+                        sides = np.zeros(())
+                    self._note(Event("kink", name, self._site(), detail=f"{sides.shape}{sides.tobytes()!r}"))
+                return original(*args, **kwargs)
+        return watched
+
     def _custom(self, original: Any, name: str) -> Any:
         watch = self
 
@@ -257,23 +315,24 @@ class Watch:
     # -- using it -------------------------------------------------------------------------------------
 
     @contextmanager
-    def recording(self) -> Iterator[list[Event]]:
-        """Notes calls, in the list it gives."""
-        before, self._events = self._events, []
+    def recording(self, sides: bool = False) -> Iterator[list[Event]]:
+        """Notes calls, in the list it gives; with `sides`, also of functions with kinks, and of which side they are."""
+        before, self._events, self._sides = self._events, [], sides
         try:
             yield self._events
         finally:
-            self._events = before
+            self._events, self._sides = before, False
 
     @contextmanager
-    def eagerly(self) -> Iterator[None]:
-        """Inside, the user's compiled functions run as they are written; the engine's own stay compiled."""
-        before, self._jit_off = self._jit_off, True
+    def eagerly(self, kept: frozenset[Site] = ALL) -> Iterator[None]:
+        """Inside, the user's compiled functions but the kept run as written; the engine's own stay compiled."""
+        before = self._jit_off, self._jit_kept
+        self._jit_off, self._jit_kept = True, kept
         try:
             with self.engine.eager() if self.late else nullcontext():
                 yield
         finally:
-            self._jit_off = before
+            self._jit_off, self._jit_kept = before
 
     @contextmanager
     def changed(self, stops: frozenset[Site] | None = None, rules: frozenset[Site] | None = None) -> Iterator[None]:
@@ -300,9 +359,13 @@ class _Compiled:
     def __init__(self, watch: Watch, function: Callable[..., Any], compiled: Any) -> None:
         functools.update_wrapper(self, function)
         self._watch, self._function, self._compiled = watch, function, compiled
+        self._site = of_function(function)
+        if self._site is not None:
+            watch.jits.add(self._site)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return (self._function if self._watch._jit_off else self._compiled)(*args, **kwargs)
+        as_written = self._watch._jit_off and self._site not in self._watch._jit_kept
+        return (self._function if as_written else self._compiled)(*args, **kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pullback.core import source
-from pullback.core.program import Atom, Literal, Program, Var
+from pullback.core.program import Atom, Literal, Program
 from pullback.core.trace import bind
 
 
@@ -17,26 +17,14 @@ def evaluate(program: Program, args: Sequence[Any], apply: Callable[..., list[An
       apply: (primitive, operands, params) -> results, in place of `bind`.
     """
     values: dict[Atom, Any] = dict(zip(program.inputs, args, strict=True))
-    before = source.state.source
+    before, scope = source.state.source, source.state.scope
     try:
         for eqn in program.equations:
             operands = [a.value if isinstance(a, Literal) else values[a] for a in eqn.inputs]
             source.state.source = eqn.source or before
+            source.state.scope = f"{scope}/{eqn.scope}" if scope and eqn.scope else scope or eqn.scope
             for variable, result in zip(eqn.outputs, apply(eqn.primitive, operands, eqn.params), strict=True):
                 values[variable] = result
     finally:
-        source.state.source = before
+        source.state.source, source.state.scope = before, scope
     return [a.value if isinstance(a, Literal) else values[a] for a in program.outputs]
-
-
-def last_uses(program: Program) -> dict[Var, int]:
-    """For each variable, the index of the last equation that reads it; len(equations) for outputs."""
-    last: dict[Var, int] = {}
-    for index, eqn in enumerate(program.equations):
-        for atom in eqn.inputs:
-            if isinstance(atom, Var):
-                last[atom] = index
-    for atom in program.outputs:
-        if isinstance(atom, Var):
-            last[atom] = len(program.equations)
-    return last

@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pullback.core import dtypes, source
+from pullback.core import config, dtypes, source
 from pullback.core.primitive import Primitive
 from pullback.core.program import Program
-from pullback.core.trace import Trace, Tracer, current, opened, running, type_of
+from pullback.core.trace import Trace, Tracer, current, opened, state, type_of
 from pullback.core.types import Zero
 from pullback.core.vector import instantiate
 from pullback.interpret.evaluate import evaluate
+from pullback.interpret.mark import run_marked
 from pullback.interpret.stage import stage
 
 
@@ -50,23 +51,36 @@ class JVPTrace(Trace):
         return "grad/vjp" if self.linearizing else "jvp"
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-        if not any(type(arg) is JVPTracer and arg.trace is self for arg in args):
-            with running(self.parent):
-                return self.parent.process(primitive, args, params)
-        rule = primitive.linearize if self.linearizing else primitive.jvp
-        if primitive.expands("linearize" if self.linearizing else "jvp"):
-            return primitive.expand(*args, **params)  # type: ignore[no-any-return]
-        primals, tangents = [], []
+        before, asked = state.trace, source.state.source
+        primals, tangents, mine = [], [], False
         for arg in args:
-            if type(arg) is JVPTracer and arg.trace is self:
+            if arg.__class__ is JVPTracer and arg.trace is self:
                 primals.append(arg.primal)
                 tangents.append(arg.tangent)
+                mine = True
             else:
                 primals.append(arg)
-                tangents.append(Zero(type_of(arg).tangent()))
-        with running(self.parent):
-            outputs, tangents = rule(primals, tangents, **params)
-        return [self.join(p, t) for p, t in zip(outputs, tangents, strict=True)]
+                tangents.append(None)
+        state.trace = self.parent
+        try:
+            if not mine:
+                return self.parent.process(primitive, args, params)
+            if primitive.expands("linearize" if self.linearizing else "jvp"):
+                state.trace = before
+                return primitive.expand(*args, **params)  # type: ignore[no-any-return]
+            for i, tangent in enumerate(tangents):
+                if tangent is None:
+                    tangents[i] = Zero(type_of(primals[i]).tangent())
+            rule = primitive.linearize if self.linearizing else primitive.jvp
+            if asked is None:
+                source.state.source = source.on_stack()  # once, for all that the rule asks for
+            if config.watched():
+                outputs, tangents = run_marked(rule, primitive, self.parent, primals, tangents, params)
+            else:
+                outputs, tangents = rule(primals, tangents, **params)
+            return [p if t.__class__ is Zero else JVPTracer(self, p, t) for p, t in zip(outputs, tangents, strict=True)]
+        finally:
+            state.trace, source.state.source = before, asked
 
     def join(self, primal: Any, tangent: Any) -> Any:
         return primal if isinstance(tangent, Zero) else JVPTracer(self, primal, tangent)

@@ -13,7 +13,7 @@ from typing import Any
 
 from pullback.core.primitive import Primitive
 from pullback.core.program import Program, live
-from pullback.core.trace import Trace, current, opened, running, type_of
+from pullback.core.trace import Trace, close, current, opened, state, type_of
 from pullback.core.types import Zero
 from pullback.core.vector import instantiate, zeros
 from pullback.interpret.evaluate import evaluate
@@ -33,10 +33,13 @@ class LinearTrace(Recorder):
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
         for arg in args:
-            if type(arg) is RecordedTracer and arg.trace is self:
+            if arg.__class__ is RecordedTracer and arg.trace is self:
                 return self.record(primitive, args, params)
-        with running(self.parent):
+        before, state.trace = state.trace, self.parent
+        try:
             return self.parent.process(primitive, args, params)
+        finally:
+            state.trace = before
 
 
 class Linearized:
@@ -83,7 +86,7 @@ def linearize(function: Callable[..., Sequence[Any]], primals: Sequence[Any],
     tangents = [linear.record(zeros, (), {"of": t.type})[0] if isinstance(t, Zero) else t
                 for (_, t), flag in zip(pairs, kept, strict=True) if flag]
     program, residuals = prune(*linear.finish(tangents, "linear"))
-    linear.alive = False
+    close(linear)
     return [p for p, _ in pairs], Linearized(program, residuals, mask, kept)
 
 
@@ -154,3 +157,11 @@ def apply(linearized: Linearized, tangents: Sequence[Any]) -> list[Any]:
     given = [instantiate(t) for t, flag in zip(tangents, linearized.inputs, strict=True) if flag]
     results = iter(evaluate(linearized.program, [*linearized.residuals, *given]))
     return [next(results) if flag else None for flag in linearized.outputs]
+
+
+def tangent_map(function: Callable[..., Sequence[Any]], primals: Sequence[Any], tangents: Sequence[Any]
+                ) -> tuple[list[Any], list[Any]]:
+    """Forward mode by way of `linearize`: what happens to the tangents is linear in them, and has a transpose."""
+    outputs, linearized = linearize(function, primals, [not isinstance(t, Zero) for t in tangents])
+    return outputs, [Zero(type_of(o).tangent()) if t is None else t
+                     for o, t in zip(outputs, apply(linearized, tangents), strict=True)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pullback.core import source
+from pullback.core import config, source
 from pullback.core.program import Atom, Literal, Program, Var
 from pullback.core.trace import bind, type_of
 from pullback.core.types import Linear, Zero
@@ -34,7 +34,7 @@ def backward(program: Program, linear: Sequence[bool], args: Sequence[Any], cts:
     values: dict[Atom, Any] = {v: next(given) for v, flag in zip(program.inputs, linear, strict=True) if not flag}
     linear_vars = {v for v, flag in zip(program.inputs, linear, strict=True) if flag}
     gathered: dict[Atom, Any] = {}
-    before = source.state.source
+    before, watched = source.state.source, config.watched()
 
     def operand(atom: Atom) -> Any:
         if isinstance(atom, Literal):
@@ -65,7 +65,8 @@ def backward(program: Program, linear: Sequence[bool], args: Sequence[Any], cts:
             if not any(v in gathered for v in eqn.outputs):
                 continue
             out_cts = [gathered.pop(v) if v in gathered else Zero(v.type) for v in eqn.outputs]
-            source.state.source = eqn.source or before
+            where = eqn.source or before
+            source.state.source = where and where.doing("cotangent", eqn.primitive.name) if watched else where
             rule_args = [operand(a) for a in eqn.inputs]
             if eqn.primitive.expands("transpose"):
                 results = _through_expand(eqn.primitive, rule_args, eqn.params, out_cts)

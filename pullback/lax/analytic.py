@@ -13,12 +13,13 @@ from pullback.core import errors
 from pullback.core.array import Array
 from pullback.core.values import value
 from pullback.lax.elementwise import aligned
-from pullback.ops import elementwise, special
+from pullback.ops import elementwise, gammas, special
 
 __all__ = [
     "AccuracyMode", "Tolerance", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "bessel_i0e",
-    "bessel_i1e", "cbrt", "cos", "cosh", "digamma", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1",
-    "lgamma", "log", "log1p", "logistic", "polygamma", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh", "zeta",
+    "bessel_i1e", "betainc", "cbrt", "cos", "cosh", "digamma", "erf", "erf_inv", "erfc", "exp", "exp2", "expm1",
+    "igamma", "igamma_grad_a", "igammac", "lgamma", "log", "log1p", "log2", "logistic", "polygamma",
+    "random_gamma_grad", "rsqrt", "sin", "sinh", "sqrt", "tan", "tanh", "zeta",
 ]
 
 ArrayLike = Any
@@ -63,6 +64,10 @@ def exp(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> Ar
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.exp(jnp.array([0.0, 1.0]))
+      Array([1.      , 2.718282], dtype=float32)
     """
     return elementwise.exp(_operand(x, accuracy))
 
@@ -72,6 +77,10 @@ def exp2(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> A
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.exp2(jnp.array([3.0]))
+      Array([8.], dtype=float32)
     """
     return elementwise.exp2(_operand(x, accuracy))
 
@@ -81,6 +90,10 @@ def expm1(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> 
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.expm1(jnp.array([0.0]))
+      Array([0.], dtype=float32)
     """
     return elementwise.expm1(_operand(x, accuracy))
 
@@ -90,8 +103,25 @@ def log(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> Ar
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.log(jnp.array([1.0, 0.0]))
+      Array([  0., -inf], dtype=float32)
     """
     return elementwise.log(_operand(x, accuracy))
+
+
+def log2(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> Array:
+    """The logarithm to base 2; NaN of negative numbers, -inf of 0.
+
+    Args:
+      x: float[...] or complex[...]
+
+    Example:
+      >>> lax.log2(jnp.array([8.0]))
+      Array([3.], dtype=float32)
+    """
+    return elementwise.log2(_operand(x, accuracy))
 
 
 def log1p(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> Array:
@@ -99,6 +129,10 @@ def log1p(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> 
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.log1p(jnp.array([0.0]))
+      Array([0.], dtype=float32)
     """
     return elementwise.log1p(_operand(x, accuracy))
 
@@ -108,6 +142,10 @@ def logistic(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) 
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.logistic(jnp.array([0.0]))
+      Array([0.5], dtype=float32)
     """
     return elementwise.logistic(_operand(x, accuracy))
 
@@ -119,6 +157,10 @@ def sqrt(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> A
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.sqrt(jnp.array([9.0]))
+      Array([3.], dtype=float32)
     """
     return elementwise.sqrt(_operand(x, accuracy))
 
@@ -128,6 +170,10 @@ def rsqrt(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> 
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.rsqrt(jnp.array([4.0]))
+      Array([0.5], dtype=float32)
     """
     return elementwise.rsqrt(_operand(x, accuracy))
 
@@ -137,6 +183,10 @@ def cbrt(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> A
 
     Args:
       x: float[...]
+
+    Example:
+      >>> lax.cbrt(jnp.array([27.0]))
+      Array([2.9999998], dtype=float32)
     """
     return elementwise.cbrt(_operand(x, accuracy))
 
@@ -148,6 +198,10 @@ def sin(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> Ar
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.sin(jnp.array([0.0]))
+      Array([0.], dtype=float32)
     """
     return elementwise.sin(_operand(x, accuracy))
 
@@ -157,6 +211,10 @@ def cos(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> Ar
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.cos(jnp.array([0.0]))
+      Array([1.], dtype=float32)
     """
     return elementwise.cos(_operand(x, accuracy))
 
@@ -166,6 +224,10 @@ def tan(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> Ar
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.tan(jnp.array([0.0]))
+      Array([0.], dtype=float32)
     """
     return elementwise.tan(_operand(x, accuracy))
 
@@ -175,6 +237,10 @@ def asin(x: ArrayLike) -> Array:
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.asin(jnp.array([0.0, 1.0]))
+      Array([0.       , 1.5707964], dtype=float32)
     """
     return elementwise.asin(value(x))
 
@@ -184,6 +250,10 @@ def acos(x: ArrayLike) -> Array:
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.acos(jnp.array([1.0, 0.0]))
+      Array([0.       , 1.5707964], dtype=float32)
     """
     return elementwise.acos(value(x))
 
@@ -193,6 +263,10 @@ def atan(x: ArrayLike) -> Array:
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.atan(jnp.array([0.0, 1.0]))
+      Array([0.       , 0.7853982], dtype=float32)
     """
     return elementwise.atan(value(x))
 
@@ -217,6 +291,10 @@ def sinh(x: ArrayLike) -> Array:
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.sinh(jnp.array([0.0]))
+      Array([0.], dtype=float32)
     """
     return elementwise.sinh(value(x))
 
@@ -226,6 +304,10 @@ def cosh(x: ArrayLike) -> Array:
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.cosh(jnp.array([0.0]))
+      Array([1.], dtype=float32)
     """
     return elementwise.cosh(value(x))
 
@@ -235,6 +317,10 @@ def tanh(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> A
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.tanh(jnp.array([0.0, jnp.inf]))
+      Array([0., 1.], dtype=float32)
     """
     return elementwise.tanh(_operand(x, accuracy))
 
@@ -244,6 +330,10 @@ def asinh(x: ArrayLike) -> Array:
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.asinh(jnp.array([0.0]))
+      Array([0.], dtype=float32)
     """
     return elementwise.asinh(value(x))
 
@@ -253,6 +343,10 @@ def acosh(x: ArrayLike) -> Array:
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.acosh(jnp.array([1.0]))
+      Array([0.], dtype=float32)
     """
     return elementwise.acosh(value(x))
 
@@ -262,6 +356,10 @@ def atanh(x: ArrayLike) -> Array:
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.atanh(jnp.array([0.0, 0.5]))
+      Array([0.        , 0.54930615], dtype=float32)
     """
     return elementwise.atanh(value(x))
 
@@ -273,6 +371,10 @@ def erf(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> lax.erf(jnp.array([0.0, jnp.inf]))
+      Array([0., 1.], dtype=float32)
     """
     return special.erf(value(x))
 
@@ -282,6 +384,10 @@ def erfc(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> lax.erfc(jnp.array([0.0, jnp.inf]))
+      Array([1., 0.], dtype=float32)
     """
     return special.erfc(value(x))
 
@@ -291,6 +397,10 @@ def erf_inv(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> lax.erf_inv(jnp.array([0.0, 1.0]))
+      Array([ 0., inf], dtype=float32)
     """
     return special.erf_inv(value(x))
 
@@ -300,6 +410,10 @@ def lgamma(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> lax.lgamma(jnp.array([1.0, 2.0]))
+      Array([0., 0.], dtype=float32)
     """
     return special.lgamma(value(x))
 
@@ -309,6 +423,10 @@ def digamma(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> lax.digamma(jnp.array([1.0])).round(4)
+      Array([-0.5772], dtype=float32)
     """
     return special.digamma(value(x))
 
@@ -319,16 +437,97 @@ def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
     Args:
       m: float[...], whole numbers from 0; NaN of others.
       x: float[...]
+
+    Example:
+      >>> lax.polygamma(jnp.float32(1), jnp.float32(1)).round(3).item()
+      1.6449999809265137
     """
     return special.polygamma(*aligned(m, x))
+
+
+def igamma(a: ArrayLike, x: ArrayLike) -> Array:
+    """The regularised lower incomplete gamma function P(a, x), from 0 at x = 0 to 1.
+
+    Args:
+      a: float[...], the parameter, positive; NaN of negative ones.
+      x: float[...], from 0; NaN of negative numbers.
+
+    Differentiability: in both; by a, `igamma_grad_a`. The second derivative by a has no rule.
+
+    Source: DLMF 8.7.1, and Gauss-Legendre sums of 8.2.1 and 8.2.2 with t = x exp(w).
+
+    Example:
+      >>> lax.igamma(2.0, 1.0)
+      Array(0.26424113, dtype=float32, weak_type=True)
+    """
+    return gammas.igamma(*aligned(a, x))
+
+
+def igammac(a: ArrayLike, x: ArrayLike) -> Array:
+    """The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x), with all digits where it is small.
+
+    Args:
+      a, x: float[...], as in `igamma`.
+
+    Example:
+      >>> lax.igammac(jnp.float32(1), jnp.float32(0)).item()
+      1.0
+    """
+    return gammas.igammac(*aligned(a, x))
+
+
+def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
+    """The derivative of igamma by a. It has no derivatives itself.
+
+    Args:
+      a, x: float[...], as in `igamma`.
+    """
+    return gammas.igamma_grad_a(*aligned(a, x))
+
+
+def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
+    """dx/da of a number x of the gamma distribution with parameter a, whose probability P(a, x) is kept.
+
+    Args:
+      a: float[...], the parameter, positive.
+      x: float[...], numbers of the distribution.
+
+    Returns: float[...], -igamma_grad_a(a, x) over the density. It has no derivatives itself.
+
+    Source: Figurnov, Mohamed and Mnih, "Implicit reparameterization gradients" (NeurIPS 2018).
+    """
+    return gammas.random_gamma_grad(*aligned(a, x))
+
+
+def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
+    """The regularised incomplete beta function I_x(a, b), from 0 at x = 0 to 1 at x = 1.
+
+    Args:
+      a, b: float[...], positive; NaN of negative ones. There is no derivative by them.
+      x: float[...], from 0 to 1; NaN outside.
+
+    Source: the continued fraction DLMF 8.17.22.
+
+    Example:
+      >>> lax.betainc(2.0, 3.0, 0.5)
+      Array(0.6875, dtype=float32, weak_type=True)
+    """
+    return gammas.betainc(*aligned(a, b, x))
 
 
 def zeta(x: ArrayLike, q: ArrayLike) -> Array:
     """The Hurwitz zeta function, the sum over n >= 0 of (n + q) ** -x. There is no derivative by x.
 
+    Far below q = 0 (from about -8 on) XLA's sum, and so this function compiled and real jax, is wrong; eagerly it is
+    SciPy's.
+
     Args:
       x: float[...], greater than 1.
       q: float[...], greater than 0.
+
+    Example:
+      >>> lax.zeta(jnp.float32(2), jnp.float32(1)).round(4).item()
+      1.6448999643325806
     """
     return special.zeta(*aligned(x, q))
 
@@ -338,6 +537,10 @@ def bessel_i0e(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> lax.bessel_i0e(jnp.array([0.0]))
+      Array([1.], dtype=float32)
     """
     return special.bessel_i0e(value(x))
 
@@ -347,5 +550,9 @@ def bessel_i1e(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> lax.bessel_i1e(jnp.array([0.0]))
+      Array([0.], dtype=float32)
     """
     return special.bessel_i1e(value(x))

@@ -101,6 +101,10 @@ def dot(lhs: ArrayLike, rhs: ArrayLike, *, dimension_numbers: DotDimensionNumber
 
     Raises:
       ValueError: if the operands are no vectors or matrices, or their sizes differ.
+
+    Example:
+      >>> lax.dot(jnp.array([1, 2]), jnp.array([3, 4])).item()
+      11
     """
     if dimension_numbers is None:
         xt, yt = type_of(value(lhs)), type_of(value(rhs))
@@ -128,6 +132,10 @@ def batch_matmul(lhs: ArrayLike, rhs: ArrayLike, precision: PrecisionLike = None
 
     Raises:
       ValueError: if an operand has fewer than two axes, or their numbers of axes differ.
+
+    Example:
+      >>> lax.batch_matmul(jnp.ones((2, 3, 4)), jnp.ones((2, 4, 5))).shape
+      (2, 3, 5)
     """
     x, y = value(lhs), value(rhs)
     xt, yt = type_of(x), type_of(y)

@@ -15,7 +15,7 @@ from pullback.core.primitive import TABLE
 from pullback.core.program import Literal, Program
 from pullback.core.trace import Tracer, bind, concrete, type_of
 from pullback.core.types import ArrayType, is_scalar
-from pullback.core.values import value
+from pullback.core.values import scalar_of, value
 from pullback.interpret.evaluate import evaluate
 from pullback.interpret.stage import stage
 from pullback.lax.operand import retype
@@ -24,6 +24,8 @@ from pullback.ops import scan as scan_ops
 from pullback.ops import while_loop as while_ops
 
 __all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
+
+_ABSENT = object()  # an operand that is not given; None is one
 
 
 def _as_arrays(tree_of: Any, what: str) -> tuple[list[Any], Any]:
@@ -36,7 +38,8 @@ def _settle(given: Sequence[ArrayType], made: Sequence[ArrayType]) -> list[Array
     """Carry types after weak ones have given way to what the body returns."""
     settled = []
     for t, out in zip(given, made, strict=True):
-        if t.weak and not out.weak and t.dtype != out.dtype and t.shape == out.shape:
+        joined = t.dtype if t.dtype == out.dtype else dtypes.promote([(t.dtype, t.weak), (out.dtype, out.weak)])[0]
+        if t.weak and t.dtype != out.dtype == joined and t.shape == out.shape:
             settled.append(ArrayType(t.shape, out.dtype))
         elif t.weak and not out.weak and t == ArrayType(out.shape, out.dtype, True):
             settled.append(out)
@@ -298,12 +301,13 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         for i in range(start, end):
             state = body_fun(np.int32(i), state)
         return state
-    dtype = dtypes.promote([(type_of(value(b)).dtype, type_of(value(b)).weak) for b in (lower, upper)])[0]
+    # Known bounds count in the default integer and are weak, like the Python ints of a range.
     if start is not None and end is not None:
-        count = max(end - start, 0)
-        index = TABLE["iota"](shape=(count,), dtype=dtype, axis=0)
+        dtype = dtypes.canonicalize(int)
+        index = TABLE["iota"](shape=(max(end - start, 0),), dtype=dtype, axis=0)
         if start:
             index = TABLE["add"](index, np.dtype(dtype).type(start))
+        index = TABLE["convert_element_type"](index, dtype=dtype, weak=True)
 
         def step(carry: Any, i: Any) -> tuple[Any, None]:
             return body_fun(i, carry), None
@@ -312,12 +316,15 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         return scan(step, init_val, index, unroll=1 if unroll is None else unroll)[0]
     if unroll not in (None, 1, False):
         raise errors.value_error("unroll needs bounds that are known when the function is traced", op="fori_loop")
-    first = retype(value(lower), dtype)
+    types = [type_of(value(b)) for b in (lower, upper)]
+    dtype = dtypes.promote([(t.dtype, t.weak) for t in types])[0]
+    weak = types[0].weak and types[0].dtype == types[1].dtype
+    first = retype(value(lower), dtype, weak)
     last = retype(value(upper), dtype)
 
     def body(state: Any) -> Any:
         i, carry = state
-        return TABLE["add"](i, np.dtype(dtype).type(1)), body_fun(i, carry)
+        return TABLE["add"](i, scalar_of(1, dtype, weak)), body_fun(i, carry)
 
     body.__name__ = function_name(body_fun)
     return while_loop(lambda state: TABLE["lt"](state[0], last), body, (_array(first), init_val))[1]
@@ -340,14 +347,13 @@ def _branches(op: str, functions: Sequence[Callable[..., Any]], operands: Sequen
                                     f"{names[1]} (branch {i}) gives {out_tree}", op=op,
                                     fix="return the same structure from every branch")
         for k, (a, b) in enumerate(zip(first.output_types, program.output_types, strict=True)):
-            if a.shape != b.shape or (a.dtype != b.dtype and not (a.weak or b.weak)):
+            if a.shape != b.shape or a.dtype != b.dtype:
                 raise errors.type_error(f"the branches return different types at output {k}: {names[0]} gives {a}, "
                                         f"{names[1]} (branch {i}) gives {b}", op=op,
                                         fix="convert with astype, or reshape, in one branch")
     programs, captured = cond_ops.share(staged)
-    joined = [dtypes.promote([(p.output_types[k].dtype, p.output_types[k].weak) for p in programs])
-              for k in range(len(first.outputs))]
-    wanted = [ArrayType(t.shape, dtype, weak) for t, (dtype, weak) in zip(first.output_types, joined, strict=True)]
+    wanted = [ArrayType(t.shape, t.dtype, all([p.output_types[k].weak for p in programs]))
+              for k, t in enumerate(first.output_types)]
     return tuple(_convert_outputs(p, wanted) for p in programs), [*captured, *leaves], trees[0]
 
 
@@ -362,8 +368,8 @@ def _convert_outputs(program: Program, types: Sequence[ArrayType]) -> Program:
     return stage(run, program.input_types, name=program.name)[0]
 
 
-def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any, operand: Any = None,
-         linear: Any = None) -> Any:
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any,
+         operand: Any = _ABSENT) -> Any:
     """true_fun(*operands) if pred else false_fun(*operands); only the one taken runs (under vmap: both).
 
     Args:
@@ -374,11 +380,12 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
       TypeError: pred is no scalar, or the branches return different types (named with both).
 
     Example:
-      >>> lax.cond(x > 0, lambda x: x, lambda x: -x, x)
+      >>> lax.cond(True, lambda x: x, lambda x: -x, 3.0).item()
+      3.0
     """
     check_callable(true_fun, "cond")
     check_callable(false_fun, "cond")
-    if operand is not None:
+    if operand is not _ABSENT:
         operands = (operand,)
     pred = value(pred)
     t = type_of(pred)
@@ -394,13 +401,17 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     return tree.unflatten(out_tree, bind(cond_ops.cond, [index, *args], {"branches": programs}))
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = None) -> Any:
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any, operand: Any = _ABSENT) -> Any:
     """branches[index](*operands), with the index clamped into range.
 
     Raises:
       TypeError: the index is no integer scalar, or the branches return different types.
+
+    Example:
+      >>> lax.switch(1, [jnp.sin, lambda x: x * 10], 2.0).item()
+      20.0
     """
-    if operand is not None:
+    if operand is not _ABSENT:
         operands = (operand,)
     if not branches:
         raise errors.value_error("there are no branches", op="switch", fix="pass at least one function")
@@ -431,8 +442,12 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
 
     Returns:
       The results, stacked along a new leading axis.
+
+    Example:
+      >>> lax.map(lambda x: x ** 2, jnp.arange(3))
+      Array([0, 1, 4], dtype=int32)
     """
-    if batch_size is None:
+    if not batch_size:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
     leaves, treedef = _as_arrays(xs, "xs")
     n = type_of(leaves[0]).shape[0]
@@ -464,6 +479,10 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
       reverse: combine suffixes instead.
 
     Source: Blelloch, Prefix sums and their applications (1990): combine neighbours, scan the halves, interleave.
+
+    Example:
+      >>> lax.associative_scan(jnp.add, jnp.arange(4))
+      Array([0, 1, 3, 6], dtype=int32)
     """
     check_callable(fn, "associative_scan")
     leaves, treedef = _as_arrays(elems, "elems")

@@ -22,7 +22,8 @@ from pullback.ops.move import as_shape, rev, transpose
 
 __all__ = ["ConvDimensionNumbers", "ConvGeneralDilatedDimensionNumbers", "conv", "conv_dimension_numbers",
            "conv_general_dilated", "conv_general_dilated_local", "conv_general_dilated_patches",
-           "conv_general_permutations", "conv_shape_tuple", "conv_transpose", "conv_transpose_shape_tuple",
+           "conv_general_permutations", "conv_general_shape_tuple", "conv_shape_tuple", "conv_transpose",
+           "conv_transpose_shape_tuple",
            "conv_with_general_padding", "padtype_to_pads"]
 
 ArrayLike = Any
@@ -78,6 +79,10 @@ def conv_dimension_numbers(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
 
     Raises:
       TypeError: if the letters do not name each axis once.
+
+    Example:
+      >>> lax.conv_dimension_numbers((1, 3, 3, 1), (2, 2, 1, 1), ("NHWC", "HWIO", "NHWC")).lhs_spec
+      (0, 3, 1, 2)
     """
     if isinstance(dimension_numbers, ConvDimensionNumbers):
         return dimension_numbers
@@ -169,6 +174,10 @@ def conv(lhs: ArrayLike, rhs: ArrayLike, window_strides: Sequence[int], padding:
     Args:
       window_strides: the step from one window to the next, per spatial axis.
       padding: 'SAME', 'VALID' or 'SAME_LOWER'.
+
+    Example:
+      >>> lax.conv(jnp.ones((1, 1, 3, 3)), jnp.ones((1, 1, 2, 2)), (1, 1), "VALID").ravel()
+      Array([4., 4., 4., 4.], dtype=float32)
     """
     return conv_general_dilated(lhs, rhs, window_strides, padding, precision=precision,
                                 preferred_element_type=preferred_element_type)
@@ -181,6 +190,10 @@ def conv_with_general_padding(lhs: ArrayLike, rhs: ArrayLike, window_strides: Se
     """`conv` with padding and dilations of any size.
 
     Args: as in `conv_general_dilated`.
+
+    Example:
+      >>> lax.conv_with_general_padding(jnp.ones((1, 1, 3)), jnp.ones((1, 1, 3)), (1,), [(1, 1)], None, None).ravel()
+      Array([2., 3., 2.], dtype=float32)
     """
     return conv_general_dilated(lhs, rhs, window_strides, padding, lhs_dilation, rhs_dilation,
                                 precision=precision, preferred_element_type=preferred_element_type)
@@ -202,6 +215,10 @@ def conv_transpose(lhs: ArrayLike, rhs: ArrayLike, strides: Sequence[int],
         convolution that is transposed.
       transpose_kernel: whether to flip the window and exchange the kernel's features, as the gradient of a
         convolution does.
+
+    Example:
+      >>> lax.conv_transpose(jnp.ones((1, 2, 1)), jnp.ones((2, 1, 1)), (2,), "VALID").ravel()
+      Array([1., 1., 1., 1.], dtype=float32)
     """
     x, w = value(lhs), value(rhs)
     xt, wt = type_of(x), type_of(w)
@@ -262,6 +279,11 @@ def conv_general_dilated_patches(lhs: ArrayLike, filter_shape: Sequence[int], wi
 
     Returns:
       any[batch, feature * window size, *space], feature-major.
+
+    Example:
+      >>> lax.conv_general_dilated_patches(jnp.arange(4.0).reshape(1, 1, 4), (2,), (1,), "VALID")[0]
+      Array([[0., 1., 2.],
+             [1., 2., 3.]], dtype=float32)
     """
     x = value(lhs)
     t = type_of(x)
@@ -290,6 +312,10 @@ def conv_general_dilated_local(lhs: ArrayLike, rhs: ArrayLike, window_strides: S
       rhs: any[out feature, feature * window size, *space of the result], in the order of the kernel's axes.
       filter_shape: the size of a window.
       the others: as in `conv_general_dilated`.
+
+    Example:
+      >>> lax.conv_general_dilated_local(jnp.ones((1, 1, 3)), jnp.ones((1, 2, 2)), (1,), "VALID", (2,))
+      Array([[[2., 2.]]], dtype=float32)
     """
     x, w = value(lhs), value(rhs)
     dims = conv_dimension_numbers(type_of(x).shape, type_of(w).shape, dimension_numbers)
@@ -303,7 +329,12 @@ def conv_general_dilated_local(lhs: ArrayLike, rhs: ArrayLike, window_strides: S
 
 
 def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """The permutations that bring input, kernel and result into the orders NC, OI, NC, spatial axes last."""
+    """The permutations that bring input, kernel and result into the orders NC, OI, NC, spatial axes last.
+
+    Example:
+      >>> lax.conv_general_permutations(("NHWC", "HWIO", "NHWC"))
+      ((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2))
+    """
     lhs, rhs, out = dimension_numbers
     numbers = conv_dimension_numbers((0,) * len(lhs), (0,) * len(rhs), (lhs, rhs, out))
     return numbers.lhs_spec, numbers.rhs_spec, numbers.out_spec
@@ -311,7 +342,12 @@ def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[i
 
 def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides: Sequence[int], pads: Any,
                      batch_group_count: int = 1) -> tuple[int, ...]:
-    """The shape of a convolution of [batch, feature, *space] by [out feature, feature, *window]."""
+    """The shape of a convolution of [batch, feature, *space] by [out feature, feature, *window].
+
+    Example:
+      >>> lax.conv_shape_tuple((1, 1, 3, 3), (1, 1, 2, 2), (1, 1), [(0, 0), (0, 0)])
+      (1, 1, 2, 2)
+    """
     sizes, windows = as_shape(lhs_shape), as_shape(rhs_shape)
     step = as_shape(strides, "strides")
     if isinstance(pads, str):
@@ -321,10 +357,28 @@ def conv_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], strides
     return (sizes[0] // batch_group_count, windows[0], *space)
 
 
+def conv_general_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int], window_strides: Sequence[int],
+                             padding: Any, dimension_numbers: ConvGeneralDilatedDimensionNumbers) -> tuple[int, ...]:
+    """The shape of a convolution whose operands and result have their axes in the order of dimension_numbers.
+
+    Example:
+      >>> lax.conv_general_shape_tuple((1, 3, 3, 1), (2, 2, 1, 1), (1, 1), "VALID", ("NHWC", "HWIO", "NHWC"))
+      (1, 2, 2, 1)
+    """
+    lhs, rhs, out = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
+    plain = conv_shape_tuple([lhs_shape[i] for i in lhs], [rhs_shape[i] for i in rhs], window_strides, padding)
+    return tuple([plain[out.index(axis)] for axis in range(len(out))])
+
+
 def conv_transpose_shape_tuple(lhs_shape: Sequence[int], rhs_shape: Sequence[int],
                                window_strides: Sequence[int], padding: Any,
                                dimension_numbers: ConvGeneralDilatedDimensionNumbers) -> tuple[int, ...]:
-    """The shape of `conv_transpose`."""
+    """The shape of `conv_transpose`.
+
+    Example:
+      >>> lax.conv_transpose_shape_tuple((1, 2, 1), (2, 1, 1), (2,), "VALID", ("NHC", "HIO", "NHC"))
+      (1, 4, 1)
+    """
     dims = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     step = as_shape(window_strides, "window_strides")
     windows = [rhs_shape[i] for i in dims.rhs_spec[2:]]

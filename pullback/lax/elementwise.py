@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons, bits, complex parts, choice and conversion, element by element.
+"""Arithmetic, comparisons, complex parts, choice and conversion, element by element.
 
 Operands have one dtype, Python scalars take that of the arrays they meet; and one shape, where axes of size 1
 and operands without axes repeat. Anything else raises TypeError. `number` is any dtype but bool.
@@ -23,12 +23,10 @@ from pullback.ops import elementwise, integer
 from pullback.ops.elementwise import RoundingMethod
 
 __all__ = [
-    "RoundingMethod", "abs", "add", "bitcast_convert_type", "bitwise_and", "bitwise_not", "bitwise_or",
-    "bitwise_xor", "ceil", "clamp", "clz", "complex", "conj", "convert_element_type", "div", "eq",
-    "floor", "ge", "gt", "imag", "integer_pow", "is_finite", "le", "lt", "max", "min", "mul", "mulhi",
-    "ne", "neg", "nextafter", "one_minus_square", "population_count", "pow", "real", "reciprocal",
-    "reduce_precision", "rem", "round", "select", "select_n", "shift_left", "shift_right_arithmetic",
-    "shift_right_logical", "sign", "square", "stop_gradient", "sub",
+    "RoundingMethod", "abs", "add", "bitcast_convert_type", "ceil", "clamp", "complex", "conj",
+    "convert_element_type", "div", "eq", "floor", "ge", "gt", "imag", "integer_pow", "is_finite", "le", "lt", "max",
+    "min", "mul", "mulhi", "ne", "neg", "nextafter", "one_minus_square", "pow", "real", "reciprocal",
+    "reduce_precision", "rem", "round", "select", "select_n", "sign", "square", "stop_gradient", "sub",
 ]
 
 ArrayLike = Any
@@ -60,6 +58,10 @@ def add(x: ArrayLike, y: ArrayLike) -> Array:
 
     Args:
       x, y: number[...]
+
+    Example:
+      >>> lax.add(jnp.array([1, 2]), 10)
+      Array([11, 12], dtype=int32)
     """
     return elementwise.add(*aligned(x, y))
 
@@ -69,6 +71,10 @@ def sub(x: ArrayLike, y: ArrayLike) -> Array:
 
     Args:
       x, y: number[...]
+
+    Example:
+      >>> lax.sub(jnp.array([1, 2]), 3)
+      Array([-2, -1], dtype=int32)
     """
     return elementwise.sub(*aligned(x, y))
 
@@ -79,6 +85,10 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: Any = None) -> Array:
     Args:
       x, y: number[...]
       out_dtype: the dtype of the result, in which the product is formed if it is the wider one.
+
+    Example:
+      >>> lax.mul(jnp.array([1, 2]), 3)
+      Array([3, 6], dtype=int32)
     """
     x, y = aligned(x, y)
     if out_dtype is None:
@@ -95,6 +105,10 @@ def div(x: ArrayLike, y: ArrayLike) -> Array:
 
     Args:
       x, y: number[...]
+
+    Example:
+      >>> lax.div(jnp.array([7, -7]), 2)
+      Array([ 3, -3], dtype=int32)
     """
     return elementwise.div(*aligned(x, y))
 
@@ -104,6 +118,10 @@ def rem(x: ArrayLike, y: ArrayLike) -> Array:
 
     Args:
       x, y: int[...] or float[...]
+
+    Example:
+      >>> lax.rem(jnp.array([7, -7]), 3)
+      Array([ 1, -1], dtype=int32)
     """
     return elementwise.rem(*aligned(x, y))
 
@@ -113,6 +131,10 @@ def neg(x: ArrayLike) -> Array:
 
     Args:
       x: number[...]
+
+    Example:
+      >>> lax.neg(jnp.array([1, -2]))
+      Array([-1,  2], dtype=int32)
     """
     return elementwise.neg(value(x))
 
@@ -122,6 +144,10 @@ def sign(x: ArrayLike) -> Array:
 
     Args:
       x: number[...]
+
+    Example:
+      >>> lax.sign(jnp.array([-2.0, 0.0, 3.0]))
+      Array([-1.,  0.,  1.], dtype=float32)
     """
     return elementwise.sign(value(x))
 
@@ -131,6 +157,10 @@ def abs(x: ArrayLike) -> Array:
 
     Args:
       x: int[...], float[...] or complex[...]
+
+    Example:
+      >>> lax.abs(jnp.array([-2.0, 3.0]))
+      Array([2., 3.], dtype=float32)
     """
     return elementwise.abs(value(x))
 
@@ -140,6 +170,10 @@ def max(x: ArrayLike, y: ArrayLike) -> Array:
 
     Args:
       x, y: any[...]; complex numbers are ordered by real, then by imaginary part.
+
+    Example:
+      >>> lax.max(jnp.array([1, 5]), 3)
+      Array([3, 5], dtype=int32)
     """
     return elementwise.max(*aligned(x, y))
 
@@ -149,6 +183,10 @@ def min(x: ArrayLike, y: ArrayLike) -> Array:
 
     Args:
       x, y: any[...]; complex numbers are ordered by real, then by imaginary part.
+
+    Example:
+      >>> lax.min(jnp.array([1, 5]), 3)
+      Array([1, 3], dtype=int32)
     """
     return elementwise.min(*aligned(x, y))
 
@@ -159,6 +197,10 @@ def pow(x: ArrayLike, y: ArrayLike) -> Array:
     Args:
       x: float[...] or complex[...]
       y: the dtype of x, or int[...]
+
+    Example:
+      >>> lax.pow(jnp.array([2.0, 3.0]), 2)
+      Array([4., 9.], dtype=float32)
     """
     x, y = value(x), value(y)
     if not dtypes.is_integer(type_of(y).dtype):
@@ -195,6 +237,10 @@ def square(x: ArrayLike) -> Array:
 
     Args:
       x: number[...]
+
+    Example:
+      >>> lax.square(jnp.array([3.0]))
+      Array([9.], dtype=float32)
     """
     return elementwise.square(value(x))
 
@@ -204,6 +250,10 @@ def one_minus_square(x: ArrayLike) -> Array:
 
     Args:
       x: number[...]
+
+    Example:
+      >>> lax.one_minus_square(jnp.array([0.5]))
+      Array([0.75], dtype=float32)
     """
     return elementwise.one_minus_square(value(x))
 
@@ -213,6 +263,10 @@ def reciprocal(x: ArrayLike) -> Array:
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> lax.reciprocal(jnp.array([2.0, 4.0]))
+      Array([0.5 , 0.25], dtype=float32)
     """
     return elementwise.integer_pow(value(x), y=-1)
 
@@ -222,6 +276,10 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
 
     Args:
       x, y: int[...]
+
+    Example:
+      >>> lax.mulhi(jnp.uint32(2 ** 31), jnp.uint32(6)).item()
+      3
     """
     x, y = aligned(x, y)
     t = type_of(x)
@@ -261,6 +319,10 @@ def floor(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> lax.floor(jnp.array([0.2, -0.2]))
+      Array([ 0., -1.], dtype=float32)
     """
     return elementwise.floor(value(x))
 
@@ -270,6 +332,10 @@ def ceil(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> lax.ceil(jnp.array([0.2, -0.2]))
+      Array([ 1., -0.], dtype=float32)
     """
     return elementwise.ceil(value(x))
 
@@ -280,6 +346,10 @@ def round(x: ArrayLike, rounding_method: RoundingMethod = RoundingMethod.AWAY_FR
     Args:
       x: float[...]
       rounding_method: where numbers half way between two integers go.
+
+    Example:
+      >>> lax.round(jnp.array([0.5, 1.5]), lax.RoundingMethod.TO_NEAREST_EVEN)
+      Array([0., 2.], dtype=float32)
     """
     try:
         method = RoundingMethod(rounding_method)
@@ -294,6 +364,10 @@ def is_finite(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> lax.is_finite(jnp.array([1.0, jnp.inf, jnp.nan]))
+      Array([ True, False, False], dtype=bool)
     """
     return elementwise.is_finite(value(x))
 
@@ -303,6 +377,10 @@ def nextafter(x1: ArrayLike, x2: ArrayLike) -> Array:
 
     Args:
       x1, x2: float[...]
+
+    Example:
+      >>> lax.nextafter(jnp.float32(1), jnp.float32(2)).item() - 1 == 2 ** -23
+      True
     """
     return elementwise.nextafter(*aligned(x1, x2))
 
@@ -314,6 +392,10 @@ def eq(x: ArrayLike, y: ArrayLike) -> Array:
 
     Args:
       x, y: any[...], or arrays of PRNG keys.
+
+    Example:
+      >>> lax.eq(jnp.array([1, 2]), 2)
+      Array([False,  True], dtype=bool)
     """
     x, y = aligned(x, y)
     if type_of(x).is_key and type_of(x).dtype == type_of(y).dtype:
@@ -326,6 +408,10 @@ def ne(x: ArrayLike, y: ArrayLike) -> Array:
 
     Args:
       x, y: any[...], or arrays of PRNG keys.
+
+    Example:
+      >>> lax.ne(jnp.array([1, 2]), 2)
+      Array([ True, False], dtype=bool)
     """
     x, y = aligned(x, y)
     if type_of(x).is_key and type_of(x).dtype == type_of(y).dtype:
@@ -350,6 +436,10 @@ def lt(x: ArrayLike, y: ArrayLike) -> Array:
 
     Args:
       x, y: any[...] but complex.
+
+    Example:
+      >>> lax.lt(jnp.array([1, 2]), 2)
+      Array([ True, False], dtype=bool)
     """
     return elementwise.lt(*aligned(x, y))
 
@@ -359,6 +449,10 @@ def le(x: ArrayLike, y: ArrayLike) -> Array:
 
     Args:
       x, y: any[...] but complex.
+
+    Example:
+      >>> lax.le(jnp.array([1, 2]), 1)
+      Array([ True, False], dtype=bool)
     """
     return elementwise.le(*aligned(x, y))
 
@@ -368,6 +462,10 @@ def gt(x: ArrayLike, y: ArrayLike) -> Array:
 
     Args:
       x, y: any[...] but complex.
+
+    Example:
+      >>> lax.gt(jnp.array([1, 2]), 1)
+      Array([False,  True], dtype=bool)
     """
     return elementwise.gt(*aligned(x, y))
 
@@ -377,91 +475,12 @@ def ge(x: ArrayLike, y: ArrayLike) -> Array:
 
     Args:
       x, y: any[...] but complex.
+
+    Example:
+      >>> lax.ge(jnp.array([1, 2]), 2)
+      Array([False,  True], dtype=bool)
     """
     return elementwise.ge(*aligned(x, y))
-
-
-# -- bits -------------------------------------------------------------------------------------------
-
-def bitwise_not(x: ArrayLike) -> Array:
-    """Every bit of x inverted.
-
-    Args:
-      x: int[...] or bool[...]
-    """
-    return integer.not_(value(x))
-
-
-def bitwise_and(x: ArrayLike, y: ArrayLike) -> Array:
-    """The bits set in both x and y.
-
-    Args:
-      x, y: int[...] or bool[...]
-    """
-    return integer.and_(*aligned(x, y))
-
-
-def bitwise_or(x: ArrayLike, y: ArrayLike) -> Array:
-    """The bits set in x or y.
-
-    Args:
-      x, y: int[...] or bool[...]
-    """
-    return integer.or_(*aligned(x, y))
-
-
-def bitwise_xor(x: ArrayLike, y: ArrayLike) -> Array:
-    """The bits in which x and y differ.
-
-    Args:
-      x, y: int[...] or bool[...]
-    """
-    return integer.xor(*aligned(x, y))
-
-
-def shift_left(x: ArrayLike, y: ArrayLike) -> Array:
-    """x moved up by y bits; 0 where y is negative or not below the width of x.
-
-    Args:
-      x, y: int[...]
-    """
-    return integer.shift_left(*aligned(x, y))
-
-
-def shift_right_logical(x: ArrayLike, y: ArrayLike) -> Array:
-    """x moved down by y bits, filled with zeros; 0 where y is negative or not below the width of x.
-
-    Args:
-      x, y: int[...]
-    """
-    return integer.shift_right_logical(*aligned(x, y))
-
-
-def shift_right_arithmetic(x: ArrayLike, y: ArrayLike) -> Array:
-    """x moved down by y bits, filled with its highest bit, also where y is not below the width of x.
-
-    Args:
-      x, y: int[...]
-    """
-    return integer.shift_right_arithmetic(*aligned(x, y))
-
-
-def population_count(x: ArrayLike) -> Array:
-    """How many bits of x are set, in the dtype of x.
-
-    Args:
-      x: int[...]
-    """
-    return integer.population_count(value(x))
-
-
-def clz(x: ArrayLike) -> Array:
-    """How many zero bits precede the highest set bit of x, in the dtype of x.
-
-    Args:
-      x: int[...]
-    """
-    return integer.clz(value(x))
 
 
 # -- complex numbers --------------------------------------------------------------------------------
@@ -471,6 +490,10 @@ def real(x: ArrayLike) -> Array:
 
     Args:
       x: complex[...]
+
+    Example:
+      >>> lax.real(jnp.array([1 + 2j]))
+      Array([1.], dtype=float32)
     """
     return elementwise.real(value(x))
 
@@ -480,6 +503,10 @@ def imag(x: ArrayLike) -> Array:
 
     Args:
       x: complex[...]
+
+    Example:
+      >>> lax.imag(jnp.array([1 + 2j]))
+      Array([2.], dtype=float32)
     """
     return elementwise.imag(value(x))
 
@@ -489,6 +516,10 @@ def conj(x: ArrayLike) -> Array:
 
     Args:
       x: complex[...], f32[...] or f64[...]
+
+    Example:
+      >>> lax.conj(jnp.array([1 + 2j]))
+      Array([1.-2.j], dtype=complex64)
     """
     return elementwise.conj(value(x))
 
@@ -498,6 +529,10 @@ def complex(x: ArrayLike, y: ArrayLike) -> Array:
 
     Args:
       x, y: f32[...] or f64[...]
+
+    Example:
+      >>> lax.complex(jnp.array([1.0]), jnp.array([2.0]))
+      Array([1.+2.j], dtype=complex64)
     """
     return elementwise.complex(*aligned(x, y))
 
@@ -618,6 +653,10 @@ def reduce_precision(operand: ArrayLike, exponent_bits: int, mantissa_bits: int)
       operand: float[...]
       exponent_bits: at least 1; numbers too large become infinite, those too small 0.
       mantissa_bits: at least 0, without the leading bit.
+
+    Example:
+      >>> lax.reduce_precision(jnp.float32(1.1), exponent_bits=8, mantissa_bits=3).item()
+      1.125
     """
     return conversion.reduce_precision(value(operand), exponent_bits=_index(exponent_bits, "exponent_bits"),
                                        mantissa_bits=_index(mantissa_bits, "mantissa_bits"))

@@ -69,8 +69,8 @@ def _starts(given: Any, shape: tuple[int, ...], wrap: bool | Sequence[bool]) -> 
             given = [move.reshape(move.slice(given, start=(i,), limit=(i + 1,), strides=(1,)), shape=())
                      for i in range(given.type.shape[0])]
     if len(given) != len(shape):
-        raise errors.type_error(f"got {len(given)} start indices for an operand with {len(shape)} axes",
-                                fix="give one start per axis")
+        raise errors.value_error(f"got {len(given)} start indices for an operand with {len(shape)} axes",
+                                 fix="give one start per axis")
     flags = [wrap] * len(shape) if isinstance(wrap, bool) else list(wrap)
     starts = []
     for start, n, flag in zip(given, shape, flags):
@@ -125,7 +125,12 @@ def dynamic_slice(operand: ArrayLike, start_indices: Any, slice_sizes: Any, *,
 
 def dynamic_slice_in_dim(operand: ArrayLike, start_index: ArrayLike, slice_size: int, axis: int = 0, *,
                          allow_negative_indices: bool = True) -> Array:
-    """`slice_size` elements along one axis, from a place that may be traced; as dynamic_slice."""
+    """`slice_size` elements along one axis, from a place that may be traced; as dynamic_slice.
+
+    Example:
+      >>> lax.dynamic_slice_in_dim(jnp.arange(5), 2, 2)
+      Array([2, 3], dtype=int32)
+    """
     x = value(operand)
     shape = list(type_of(x).shape)
     axis = errors.check_axis(axis, len(shape))
@@ -140,6 +145,10 @@ def dynamic_index_in_dim(operand: ArrayLike, index: ArrayLike, axis: int = 0, ke
 
     Args:
       keepdims: keep the axis, with size 1.
+
+    Example:
+      >>> lax.dynamic_index_in_dim(jnp.arange(4) * 10, 2, keepdims=False).item()
+      20
     """
     part = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
     if keepdims:
@@ -160,6 +169,10 @@ def dynamic_update_slice(operand: ArrayLike, update: ArrayLike, start_indices: A
 
     Raises:
       TypeError: if ranks or dtypes differ, or the update is larger than the operand.
+
+    Example:
+      >>> lax.dynamic_update_slice(jnp.zeros(4), jnp.ones(2), (1,))
+      Array([0., 1., 1., 0.], dtype=float32)
     """
     x = value(operand)
     change = _for(x, update)
@@ -169,7 +182,12 @@ def dynamic_update_slice(operand: ArrayLike, update: ArrayLike, start_indices: A
 
 def dynamic_update_slice_in_dim(operand: ArrayLike, update: ArrayLike, start_index: ArrayLike, axis: int, *,
                                 allow_negative_indices: bool = True) -> Array:
-    """The operand with `update` in place of a window along one axis; as dynamic_update_slice."""
+    """The operand with `update` in place of a window along one axis; as dynamic_update_slice.
+
+    Example:
+      >>> lax.dynamic_update_slice_in_dim(jnp.zeros(4), jnp.ones(2), 2, 0)
+      Array([0., 0., 1., 1.], dtype=float32)
+    """
     x = value(operand)
     starts: list[Any] = [0] * type_of(x).ndim
     starts[errors.check_axis(axis, len(starts))] = start_index
@@ -182,6 +200,10 @@ def dynamic_update_index_in_dim(operand: ArrayLike, update: ArrayLike, index: Ar
 
     Args:
       update: with the axis, of size 1, or without it.
+
+    Example:
+      >>> lax.dynamic_update_index_in_dim(jnp.zeros(3), 1.0, 1, 0)
+      Array([0., 1., 0.], dtype=float32)
     """
     x, change = value(operand), value(update)
     ndim = type_of(x).ndim
@@ -217,6 +239,11 @@ def gather(operand: ArrayLike, start_indices: ArrayLike, dimension_numbers: Gath
       TypeError: if the dimension numbers do not fit the operand and the indices.
 
     The derivative of a clipped read goes to the element that was read, of a filled one nowhere.
+
+    Example:
+      >>> dims = lax.GatherDimensionNumbers((), (0,), (0,))
+      >>> lax.gather(jnp.array([5, 6, 7]), jnp.array([[2], [0]]), dims, (1,))
+      Array([7, 5], dtype=int32)
     """
     x, places = value(operand), value(start_indices)
     how = index.CLIP if mode is None else GatherScatterMode.from_any(mode)
@@ -235,6 +262,10 @@ def index_take(src: ArrayLike, idxs: Any, axes: Sequence[int]) -> Array:
 
     Returns:
       any[n, ...], with the other axes of `src` last.
+
+    Example:
+      >>> lax.index_take(jnp.array([[1, 2], [3, 4]]), (jnp.array([1]),), (0,))
+      Array([[3, 4]], dtype=int32)
     """
     x, chosen = value(src), as_shape(axes, "axes")
     shape = type_of(x).shape
@@ -289,6 +320,11 @@ def scatter(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLike,
       TypeError: if dtypes or shapes do not fit.
 
     Where several updates meet, the last one stays, and it has the derivative.
+
+    Example:
+      >>> dims = lax.ScatterDimensionNumbers((), (0,), (0,))
+      >>> lax.scatter(jnp.zeros(3), jnp.array([[1]]), jnp.array([9.0]), dims)
+      Array([0., 9., 0.], dtype=float32)
     """
     return _scatter(scatters.scatter, operand, scatter_indices, updates, dimension_numbers,
                     indices_are_sorted,
@@ -298,7 +334,13 @@ def scatter(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLike,
 def scatter_add(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLike,
                 dimension_numbers: ScatterDimensionNumbers, *, indices_are_sorted: bool = False,
                 unique_indices: bool = False, mode: str | GatherScatterMode | None = None) -> Array:
-    """The operand with updates added to it at the positions in the indices; arguments as of scatter."""
+    """The operand with updates added to it at the positions in the indices; arguments as of scatter.
+
+    Example:
+      >>> dims = lax.ScatterDimensionNumbers((), (0,), (0,))
+      >>> lax.scatter_add(jnp.ones(3), jnp.array([[1], [1]]), jnp.array([2.0, 3.0]), dims)
+      Array([1., 6., 1.], dtype=float32)
+    """
     return _scatter(scatters.scatter_add, operand, scatter_indices, updates, dimension_numbers,
                     indices_are_sorted, unique_indices, mode)
 
@@ -306,7 +348,13 @@ def scatter_add(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLi
 def scatter_sub(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLike,
                 dimension_numbers: ScatterDimensionNumbers, *, indices_are_sorted: bool = False,
                 unique_indices: bool = False, mode: str | GatherScatterMode | None = None) -> Array:
-    """The operand with updates subtracted at the positions in the indices; arguments as of scatter."""
+    """The operand with updates subtracted at the positions in the indices; arguments as of scatter.
+
+    Example:
+      >>> dims = lax.ScatterDimensionNumbers((), (0,), (0,))
+      >>> lax.scatter_sub(jnp.ones(3), jnp.array([[1], [1]]), jnp.array([2.0, 3.0]), dims)
+      Array([ 1., -4.,  1.], dtype=float32)
+    """
     x = value(operand)
     return _scatter(scatters.scatter_add, x, scatter_indices, TABLE["neg"](_for(x, updates)),
                     dimension_numbers,
@@ -319,6 +367,11 @@ def scatter_mul(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLi
     """The operand multiplied by updates at the positions in the indices; arguments as of scatter.
 
     Differentiable by the operand always, by the updates with unique_indices=True only.
+
+    Example:
+      >>> dims = lax.ScatterDimensionNumbers((), (0,), (0,))
+      >>> lax.scatter_mul(jnp.ones(3), jnp.array([[1], [1]]), jnp.array([2.0, 3.0]), dims)
+      Array([1., 6., 1.], dtype=float32)
     """
     return _scatter(scatters.scatter_mul, operand, scatter_indices, updates, dimension_numbers,
                     indices_are_sorted, unique_indices, mode)
@@ -330,6 +383,11 @@ def scatter_min(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLi
     """The lesser of operand and updates at the positions in the indices; arguments as of scatter.
 
     Where several values are the least, each has the same share of the derivative.
+
+    Example:
+      >>> dims = lax.ScatterDimensionNumbers((), (0,), (0,))
+      >>> lax.scatter_min(jnp.ones(3), jnp.array([[1], [1]]), jnp.array([0.0, 3.0]), dims)
+      Array([1., 0., 1.], dtype=float32)
     """
     return _scatter(scatters.scatter_min, operand, scatter_indices, updates, dimension_numbers,
                     indices_are_sorted, unique_indices, mode)
@@ -341,6 +399,11 @@ def scatter_max(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLi
     """The greater of operand and updates at the positions in the indices; arguments as of scatter.
 
     Where several values are the greatest, each has the same share of the derivative.
+
+    Example:
+      >>> dims = lax.ScatterDimensionNumbers((), (0,), (0,))
+      >>> lax.scatter_max(jnp.ones(3), jnp.array([[1], [1]]), jnp.array([2.0, 3.0]), dims)
+      Array([1., 3., 1.], dtype=float32)
     """
     return _scatter(scatters.scatter_max, operand, scatter_indices, updates, dimension_numbers,
                     indices_are_sorted, unique_indices, mode)
@@ -356,6 +419,11 @@ def scatter_apply(operand: ArrayLike, scatter_indices: ArrayLike, func: Callable
     Args:
       func: elementwise; where positions repeat, it is applied as often.
       update_shape: the shape that updates would have.
+
+    Example:
+      >>> dims = lax.ScatterDimensionNumbers((), (0,), (0,))
+      >>> lax.scatter_apply(jnp.ones(3), jnp.array([[1]]), jnp.exp2, dims, update_shape=(1,))
+      Array([1., 2., 1.], dtype=float32)
     """
     x, places, shape = value(operand), value(scatter_indices), as_shape(update_shape, "update_shape")
     dims = _tuples(dimension_numbers, ScatterDimensionNumbers)

@@ -62,6 +62,11 @@ def broadcast(operand: ArrayLike, sizes: Sequence[int], *, out_sharding: Any = N
 
     Returns:
       any[*sizes, *shape]
+
+    Example:
+      >>> lax.broadcast(jnp.arange(2), (2,))
+      Array([[0, 1],
+             [0, 1]], dtype=int32)
     """
     x = value(operand)
     leading = as_shape(sizes, "sizes")
@@ -100,14 +105,24 @@ def broadcast_in_dim(operand: ArrayLike, shape: Sequence[int], broadcast_dimensi
 
 
 def broadcast_like(arr: ArrayLike, like_arr: ArrayLike) -> Array:
-    """`arr` repeated to the shape of `like_arr`; its axes are the last ones there."""
+    """`arr` repeated to the shape of `like_arr`; its axes are the last ones there.
+
+    Example:
+      >>> lax.broadcast_like(jnp.float32(1), jnp.zeros(2))
+      Array([1., 1.], dtype=float32)
+    """
     shape = type_of(value(like_arr)).shape
     ndim = type_of(value(arr)).ndim
     return broadcast_in_dim(arr, shape, range(len(shape) - ndim, len(shape)))  # type: ignore[arg-type]
 
 
 def broadcast_to_rank(x: ArrayLike, rank: int) -> Array:
-    """`x` with leading axes of size 1 up to `rank` axes; unchanged if it has as many already."""
+    """`x` with leading axes of size 1 up to `rank` axes; unchanged if it has as many already.
+
+    Example:
+      >>> lax.broadcast_to_rank(jnp.arange(2), 3).shape
+      (1, 1, 2)
+    """
     shape = type_of(value(x)).shape
     return reshape(x, (1,) * (rank - len(shape)) + shape)
 
@@ -117,6 +132,10 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
     Raises:
       ValueError: if two sizes of one axis differ and neither is 1.
+
+    Example:
+      >>> lax.broadcast_shapes((2, 1), (1, 3))
+      (2, 3)
     """
     given = [as_shape(shape) for shape in shapes]
     result = []
@@ -138,6 +157,10 @@ def transpose(operand: ArrayLike, permutation: Sequence[int] | np.ndarray) -> Ar
 
     Raises:
       TypeError: if `permutation` does not name each axis once.
+
+    Example:
+      >>> lax.transpose(jnp.ones((2, 3)), (1, 0)).shape
+      (3, 2)
     """
     x = value(operand)
     perm = as_shape(permutation, "permutation")
@@ -158,6 +181,10 @@ def slice(operand: ArrayLike, start_indices: Sequence[int], limit_indices: Seque
 
     Raises:
       TypeError: for positions outside the operand; they are not clipped.
+
+    Example:
+      >>> lax.slice(jnp.arange(6), (1,), (6,), (2,))
+      Array([1, 3, 5], dtype=int32)
     """
     x = value(operand)
     start, limit = as_shape(start_indices, "start_indices"), as_shape(limit_indices, "limit_indices")
@@ -173,6 +200,10 @@ def slice_in_dim(operand: ArrayLike, start_index: int | None, limit_index: int |
       operand: any[...]
       start_index: None: 0.
       limit_index: None: the size of the axis.
+
+    Example:
+      >>> lax.slice_in_dim(jnp.arange(6), 1, 3)
+      Array([1, 2], dtype=int32)
     """
     x = value(operand)
     shape = type_of(x).shape
@@ -201,6 +232,10 @@ def index_in_dim(operand: ArrayLike, index: int, axis: int = 0, keepdims: bool =
 
     Raises:
       IndexError: if there is no such position.
+
+    Example:
+      >>> lax.index_in_dim(jnp.array([[1, 2], [3, 4]]), 1, axis=1, keepdims=False)
+      Array([2, 4], dtype=int32)
     """
     x = value(operand)
     axis = errors.check_axis(axis, type_of(x).ndim)
@@ -225,6 +260,10 @@ def pad(operand: ArrayLike, padding_value: ArrayLike,
 
     Raises:
       TypeError: if the dtypes differ. ValueError: for a wrong number of entries, or a negative size.
+
+    Example:
+      >>> lax.pad(jnp.array([1, 2]), 0, [(1, 0, 1)])
+      Array([0, 1, 0, 2], dtype=int32)
     """
     x, filling = operands(operand, padding_value)
     config = tuple([as_shape(entry, "an entry of padding_config") for entry in padding_config])
@@ -243,6 +282,10 @@ def concatenate(operands: Array | Sequence[ArrayLike], dimension: int) -> Array:
 
     Raises:
       TypeError: if dtypes or other sizes differ; the message names the operand.
+
+    Example:
+      >>> lax.concatenate([jnp.arange(2), jnp.arange(3)], 0)
+      Array([0, 1, 0, 1, 2], dtype=int32)
     """
     axis = as_shape(dimension, "dimension")[0]
     return move.concatenate(*[value(x) for x in operands], axis=axis)
@@ -257,6 +300,11 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
 
     Raises:
       ValueError: if the shapes differ.
+
+    Example:
+      >>> lax.stack([jnp.arange(2), jnp.arange(2)], 1)
+      Array([[0, 0],
+             [1, 1]], dtype=int32)
     """
     given = [value(x) for x in operands]
     if not given:
@@ -272,7 +320,12 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Array:
 
 
 def unstack(x: ArrayLike, axis: int = 0) -> tuple[Array, ...]:
-    """The n elements of `x` along `axis`, as a tuple of arrays without that axis."""
+    """The n elements of `x` along `axis`, as a tuple of arrays without that axis.
+
+    Example:
+      >>> lax.unstack(jnp.array([[1, 2], [3, 4]]))
+      (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
+    """
     x = value(x)
     axis = errors.check_axis(axis, type_of(x).ndim)
     return tuple([index_in_dim(x, i, axis, keepdims=False) for i in range(type_of(x).shape[axis])])
@@ -283,6 +336,10 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
 
     Raises:
       ValueError: if a size is negative, or they do not add up to the size of the axis.
+
+    Example:
+      >>> lax.split(jnp.arange(4), (1, 3))
+      [Array([0], dtype=int32), Array([1, 2, 3], dtype=int32)]
     """
     x = value(operand)
     axis = errors.check_axis(axis, type_of(x).ndim)
@@ -298,7 +355,12 @@ def split(operand: ArrayLike, sizes: Sequence[int], axis: int = 0) -> list[Array
 
 
 def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
-    """The operand repeated `reps[i]` times along each axis i, as a whole."""
+    """The operand repeated `reps[i]` times along each axis i, as a whole.
+
+    Example:
+      >>> lax.tile(jnp.arange(2), (2,))
+      Array([0, 1, 0, 1], dtype=int32)
+    """
     x = value(operand)
     shape, times = type_of(x).shape, as_shape(reps, "reps")
     if len(times) != len(shape):
@@ -311,7 +373,12 @@ def tile(operand: ArrayLike, reps: Sequence[int]) -> Array:
 
 
 def rev(operand: ArrayLike, dimensions: Sequence[int]) -> Array:
-    """The operand with its elements in reverse order along each of `dimensions`."""
+    """The operand with its elements in reverse order along each of `dimensions`.
+
+    Example:
+      >>> lax.rev(jnp.arange(3), (0,))
+      Array([2, 1, 0], dtype=int32)
+    """
     return move.rev(value(operand), axes=as_shape(dimensions, "dimensions"))
 
 
@@ -320,6 +387,10 @@ def expand_dims(array: ArrayLike, dimensions: Sequence[int]) -> Array:
 
     Raises:
       ValueError: if a place is out of range or given twice.
+
+    Example:
+      >>> lax.expand_dims(jnp.arange(2), (0,))
+      Array([[0, 1]], dtype=int32)
     """
     x = value(array)
     places = as_shape(dimensions, "dimensions")
@@ -334,6 +405,10 @@ def squeeze(array: ArrayLike, dimensions: Sequence[int]) -> Array:
 
     Raises:
       ValueError: if one of them has another size.
+
+    Example:
+      >>> lax.squeeze(jnp.ones((1, 2)), (0,)).shape
+      (2,)
     """
     x = value(array)
     shape = type_of(x).shape
@@ -350,6 +425,10 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | Non
 
     Raises:
       ValueError: if stop lies before start.
+
+    Example:
+      >>> lax.collapse(jnp.ones((2, 3, 4)), 1).shape
+      (2, 12)
     """
     x = value(operand)
     shape = type_of(x).shape
@@ -361,7 +440,12 @@ def collapse(operand: ArrayLike, start_dimension: int, stop_dimension: int | Non
 
 
 def iota(dtype: Any, size: int) -> Array:
-    """0, 1, ..., size - 1 in `dtype`."""
+    """0, 1, ..., size - 1 in `dtype`.
+
+    Example:
+      >>> lax.iota(jnp.int32, 3)
+      Array([0, 1, 2], dtype=int32)
+    """
     return broadcasted_iota(dtype, (size,), 0)
 
 
@@ -370,6 +454,11 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: An
 
     Raises:
       ValueError: if `shape` has no such axis. TypeError: if `dtype` is bool.
+
+    Example:
+      >>> lax.broadcasted_iota(jnp.int32, (2, 2), 1)
+      Array([[0, 1],
+             [0, 1]], dtype=int32)
     """
     element = dtypes.canonicalize_requested(dtype, "iota")
     out = move.iota(shape=as_shape(shape), dtype=element, axis=as_shape(dimension, "dimension")[0])
@@ -385,6 +474,10 @@ def full(shape: Any, fill_value: ArrayLike, dtype: Any = None, *, sharding: Any 
 
     Raises:
       TypeError: if `fill_value` has axes.
+
+    Example:
+      >>> lax.full((2,), 7)
+      Array([7, 7], dtype=int32, weak_type=True)
     """
     filling = value(fill_value) if not isinstance(fill_value,
                                                   (list, tuple)) else value(np.asarray(fill_value))
@@ -411,6 +504,10 @@ def full_like(x: Any, fill_value: ArrayLike, dtype: Any = None, shape: Any = Non
     Args:
       x: an array, or anything with a shape and a dtype.
       dtype, shape: None: those of `x`.
+
+    Example:
+      >>> lax.full_like(jnp.arange(2), 7)
+      Array([7, 7], dtype=int32)
     """
     if hasattr(x, "shape") and hasattr(x, "dtype") and not isinstance(x, (np.ndarray, np.generic)):
         like, given = x.dtype, x.shape
@@ -429,5 +526,10 @@ def full_like(x: Any, fill_value: ArrayLike, dtype: Any = None, shape: Any = Non
 
 
 def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Array:
-    """An array of `shape` whose elements nobody set; they are zeros here."""
+    """An array of `shape` whose elements nobody set; they are zeros here.
+
+    Example:
+      >>> lax.empty((2,), jnp.float32).shape
+      (2,)
+    """
     return full(shape, 0, dtype, sharding=out_sharding)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from pullback.core import dtypes, errors
+from pullback.core import dtypes, source
 from pullback.core.trace import type_of
 from pullback.core.types import is_scalar
 from pullback.core.values import scalar_of, value
 from pullback.ops.convert import convert_element_type
+from pullback.runtime.sharding import place_of
 
 
 def operands(*args: Any) -> list[Any]:
@@ -42,7 +43,6 @@ def retype(x: Any, dtype: Any, weak: bool = False) -> Any:
 
 def placed(x: Any, sharding: Any) -> Any:
     """`x` laid out as the caller asked: one device holds everything, so only that layout can be met."""
-    if sharding is None or len(getattr(sharding, "device_set", ())) == 1:
-        return x
-    raise errors.type_error(f"the sharding is {sharding!r:.80}, one over a single device or None is required",
-                            fix="leave it out: pullback computes on one device")
+    if sharding is not None:
+        place_of(sharding, type_of(x), source.called())
+    return x

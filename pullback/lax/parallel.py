@@ -37,7 +37,12 @@ def _single(axis_name: Any, groups: Any, op: str) -> tuple[tuple[Any, ...], int]
 
 
 def axis_size(axis_name: Any) -> int:
-    """The size of a mapped axis; of several, their product."""
+    """The size of a mapped axis; of several, their product.
+
+    Example:
+      >>> vmap(lambda x: x * lax.axis_size("i"), axis_name="i")(jnp.arange(3))
+      Array([0, 3, 6], dtype=int32)
+    """
     names = axis_name if isinstance(axis_name, (tuple, list)) else (axis_name,)
     return math.prod(trace.axis_size(name) for name in names)
 
@@ -66,6 +71,10 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Args:
       x: array or pytree; a Python number gives number * axis size, as a number.
       axis_name: a name given to vmap, or a tuple of names.
+
+    Example:
+      >>> vmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 3.0]))
+      Array([0.25, 0.75], dtype=float32)
     """
     names = _names(axis_name, axis_index_groups, "psum")
 
@@ -81,7 +90,12 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
-    """The mean of x over a mapped axis; every element gets it."""
+    """The mean of x over a mapped axis; every element gets it.
+
+    Example:
+      >>> vmap(lambda x: lax.pmean(x, "i"), axis_name="i")(jnp.arange(3.0))
+      Array([1., 1., 1.], dtype=float32)
+    """
     size = axis_size(axis_name)
 
     def one(leaf: Any) -> Any:
@@ -98,13 +112,23 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 
 def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
-    """The maximum of x over a mapped axis; every element gets it. It has no derivative."""
+    """The maximum of x over a mapped axis; every element gets it. It has no derivative.
+
+    Example:
+      >>> vmap(lambda x: lax.pmax(x, "i"), axis_name="i")(jnp.arange(3))
+      Array([2, 2, 2], dtype=int32)
+    """
     names = _names(axis_name, axis_index_groups, "pmax")
     return tree.map(lambda leaf: collective.pmax(value(leaf), names=names), x)
 
 
 def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
-    """The minimum of x over a mapped axis; every element gets it. It has no derivative."""
+    """The minimum of x over a mapped axis; every element gets it. It has no derivative.
+
+    Example:
+      >>> vmap(lambda x: lax.pmin(x, "i"), axis_name="i")(jnp.arange(3))
+      Array([0, 0, 0], dtype=int32)
+    """
     names = _names(axis_name, axis_index_groups, "pmin")
     return tree.map(lambda leaf: collective.pmin(value(leaf), names=names), x)
 
@@ -126,7 +150,13 @@ def _deal(x: Any, axis: int, size: int, op: str) -> Any:
 
 def all_gather(x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: int = 0, tiled: bool = False,
                to: str = "varying") -> Any:
-    """The values of all elements along a mapped axis, stacked (tiled: concatenated) along `axis`."""
+    """The values of all elements along a mapped axis, stacked (tiled: concatenated) along `axis`.
+
+    Example:
+      >>> vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(jnp.arange(2))
+      Array([[0, 1],
+             [0, 1]], dtype=int32)
+    """
     names, size = _single(axis_name, axis_index_groups, "all_gather")
 
     def one(leaf: Any) -> Any:
@@ -141,7 +171,12 @@ def all_gather(x: Any, axis_name: Any, *, axis_index_groups: Any = None, axis: i
 
 def psum_scatter(x: Any, axis_name: Any, *, scatter_dimension: int = 0, axis_index_groups: Any = None,
                  tiled: bool = False) -> Any:
-    """The sum over a mapped axis, of which each element keeps its piece along `scatter_dimension`."""
+    """The sum over a mapped axis, of which each element keeps its piece along `scatter_dimension`.
+
+    Example:
+      >>> vmap(lambda x: lax.psum_scatter(x, "i"), axis_name="i")(jnp.ones((2, 2)))
+      Array([2., 2.], dtype=float32)
+    """
     names, size = _single(axis_name, axis_index_groups, "psum_scatter")
 
     def one(leaf: Any) -> Any:
@@ -163,7 +198,13 @@ def _check_size(x: Any, axis: int, size: int, op: str) -> None:
 
 def all_to_all(x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, axis_index_groups: Any = None,
                tiled: bool = False) -> Any:
-    """Deals `split_axis` out over a mapped axis, and stacks (tiled: concatenates) what comes in at `concat_axis`."""
+    """Deals `split_axis` out over a mapped axis, and stacks (tiled: concatenates) what comes in at `concat_axis`.
+
+    Example:
+      >>> vmap(lambda x: lax.all_to_all(x, "i", 0, 0), axis_name="i")(jnp.arange(4).reshape(2, 2))
+      Array([[0, 2],
+             [1, 3]], dtype=int32)
+    """
     names, size = _single(axis_name, axis_index_groups, "all_to_all")
 
     def one(leaf: Any) -> Any:
@@ -180,7 +221,12 @@ def all_to_all(x: Any, axis_name: Any, split_axis: int, concat_axis: int, *, axi
 
 
 def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
-    """Sends values along a mapped axis: pairs (sender, receiver); places that receive nothing get zeros."""
+    """Sends values along a mapped axis: pairs (sender, receiver); places that receive nothing get zeros.
+
+    Example:
+      >>> vmap(lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 0)]), axis_name="i")(jnp.arange(3))
+      Array([2, 0, 1], dtype=int32)
+    """
     names, size = _single(axis_name, None, "ppermute")
     pairs = tuple((int(a), int(b)) for a, b in perm)
     for column, what in ((0, "sender"), (1, "receiver")):
@@ -192,7 +238,12 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
-    """ppermute with the sender of each place: place i gets the value of perm[i]."""
+    """ppermute with the sender of each place: place i gets the value of perm[i].
+
+    Example:
+      >>> vmap(lambda x: lax.pshuffle(x, "i", [1, 2, 0]), axis_name="i")(jnp.arange(3))
+      Array([1, 2, 0], dtype=int32)
+    """
     if sorted(perm) != list(range(axis_size(axis_name))):
         raise errors.value_error(f"perm {tuple(perm)} is no permutation of the {axis_size(axis_name)} places",
                                  op="pshuffle", fix="name each place once")
@@ -200,6 +251,12 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
 
 
 def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
-    """Swaps a mapped axis with an axis of the array."""
+    """Swaps a mapped axis with an axis of the array.
+
+    Example:
+      >>> vmap(lambda x: lax.pswapaxes(x, "i", 0), axis_name="i")(jnp.arange(4).reshape(2, 2))
+      Array([[0, 2],
+             [1, 3]], dtype=int32)
+    """
     return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
 

@@ -40,6 +40,10 @@ def reduce_sum(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = N
 
     Raises:
       ValueError: if an axis does not exist or repeats.
+
+    Example:
+      >>> lax.reduce_sum(jnp.array([[1, 4], [3, 2]]), (0,))
+      Array([4, 6], dtype=int32)
     """
     return placed(ops.reduce_sum(value(operand), axes=as_shape(axes, "axes")), out_sharding)
 
@@ -50,6 +54,10 @@ def reduce_prod(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Args:
       operand: number[...]
       axes: distinct, not negative.
+
+    Example:
+      >>> lax.reduce_prod(jnp.array([[1, 4], [3, 2]]), (0,))
+      Array([3, 8], dtype=int32)
     """
     return ops.reduce_prod(value(operand), axes=as_shape(axes, "axes"))
 
@@ -62,6 +70,10 @@ def reduce_max(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = N
     Args:
       operand: any[...]
       axes: distinct, not negative.
+
+    Example:
+      >>> lax.reduce_max(jnp.array([[1, 4], [3, 2]]), (0,))
+      Array([3, 4], dtype=int32)
     """
     return placed(ops.reduce_max(value(operand), axes=as_shape(axes, "axes")), out_sharding)
 
@@ -74,6 +86,10 @@ def reduce_min(operand: ArrayLike, axes: Sequence[int], *, out_sharding: Any = N
     Args:
       operand: any[...]
       axes: distinct, not negative.
+
+    Example:
+      >>> lax.reduce_min(jnp.array([[1, 4], [3, 2]]), (0,))
+      Array([1, 2], dtype=int32)
     """
     return placed(ops.reduce_min(value(operand), axes=as_shape(axes, "axes")), out_sharding)
 
@@ -84,6 +100,10 @@ def reduce_and(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Args:
       operand: bool or int[...]
       axes: distinct, not negative.
+
+    Example:
+      >>> lax.reduce_and(jnp.array([True, False]), (0,)).item()
+      False
     """
     return ops.reduce_and(value(operand), axes=as_shape(axes, "axes"))
 
@@ -94,6 +114,10 @@ def reduce_or(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Args:
       operand: bool or int[...]
       axes: distinct, not negative.
+
+    Example:
+      >>> lax.reduce_or(jnp.array([True, False]), (0,)).item()
+      True
     """
     return ops.reduce_or(value(operand), axes=as_shape(axes, "axes"))
 
@@ -104,6 +128,10 @@ def reduce_xor(operand: ArrayLike, axes: Sequence[int]) -> Array:
     Args:
       operand: bool or int[...]
       axes: distinct, not negative.
+
+    Example:
+      >>> lax.reduce_xor(jnp.array([6, 3]), (0,)).item()
+      5
     """
     return ops.reduce_xor(value(operand), axes=as_shape(axes, "axes"))
 
@@ -115,6 +143,10 @@ def argmax(operand: ArrayLike, axis: int, index_dtype: Any) -> Array:
       operand: real[...], with at least one element along `axis`.
       axis: not negative.
       index_dtype: dtype of the result, which must hold every position.
+
+    Example:
+      >>> lax.argmax(jnp.array([1, 5, 3]), 0, jnp.int32).item()
+      1
     """
     dtype = dtypes.canonicalize_requested(index_dtype, "argmax")
     return ops.argmax(value(operand), axis=operator.index(axis), dtype=dtype)
@@ -127,6 +159,10 @@ def argmin(operand: ArrayLike, axis: int, index_dtype: Any) -> Array:
       operand: real[...], with at least one element along `axis`.
       axis: not negative.
       index_dtype: dtype of the result, which must hold every position.
+
+    Example:
+      >>> lax.argmin(jnp.array([1, 5, 3]), 0, jnp.int32).item()
+      0
     """
     dtype = dtypes.canonicalize_requested(index_dtype, "argmin")
     return ops.argmin(value(operand), axis=operator.index(axis), dtype=dtype)
@@ -137,6 +173,10 @@ def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
 
     Args:
       operand: number[...]
+
+    Example:
+      >>> lax.cumsum(jnp.array([1, 2, 3]), reverse=True)
+      Array([6, 5, 3], dtype=int32)
     """
     return cumulative.cumsum(value(operand), axis=operator.index(axis), reverse=bool(reverse))
 
@@ -146,6 +186,10 @@ def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
 
     Args:
       operand: number[...]
+
+    Example:
+      >>> lax.cumprod(jnp.array([1, 2, 3]))
+      Array([1, 2, 6], dtype=int32)
     """
     return cumulative.cumprod(value(operand), axis=operator.index(axis), reverse=bool(reverse))
 
@@ -155,6 +199,10 @@ def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
 
     Args:
       operand: number[...]
+
+    Example:
+      >>> lax.cummax(jnp.array([1, 3, 2]))
+      Array([1, 3, 3], dtype=int32)
     """
     return cumulative.cummax(value(operand), axis=operator.index(axis), reverse=bool(reverse))
 
@@ -164,6 +212,10 @@ def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
 
     Args:
       operand: number[...]
+
+    Example:
+      >>> lax.cummin(jnp.array([3, 1, 2]))
+      Array([3, 1, 1], dtype=int32)
     """
     return cumulative.cummin(value(operand), axis=operator.index(axis), reverse=bool(reverse))
 
@@ -175,6 +227,10 @@ def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Ar
 
     Args:
       operand: float or complex[...]
+
+    Example:
+      >>> lax.cumlogsumexp(jnp.array([0.0, -jnp.inf]))
+      Array([0., 0.], dtype=float32)
     """
     return cumulative.cumlogsumexp(value(operand), axis=operator.index(axis), reverse=bool(reverse))
 
@@ -344,7 +400,12 @@ def reduce_window_shape_tuple(operand_shape: Sequence[int], window_dimensions: S
                               window_strides: Sequence[int], padding: Any,
                               base_dilation: Sequence[int] | None = None,
                               window_dilation: Sequence[int] | None = None) -> tuple[int, ...]:
-    """The shape of `reduce_window` of an operand of `operand_shape`."""
+    """The shape of `reduce_window` of an operand of `operand_shape`.
+
+    Example:
+      >>> lax.reduce_window_shape_tuple((5,), (3,), (2,), [(0, 0)])
+      (2,)
+    """
     shape = as_shape(operand_shape)
     params = _window_params(shape, window_dimensions, window_strides, padding, base_dilation, window_dilation)
     return window.window_shape(shape, **params)

@@ -51,6 +51,10 @@ def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_sta
 
     Args:
       keys, values: any[...] of one shape.
+
+    Example:
+      >>> lax.sort_key_val(jnp.array([3, 1, 2]), jnp.array([30, 10, 20]))
+      (Array([1, 2, 3], dtype=int32), Array([10, 20, 30], dtype=int32))
     """
     sorted_keys, sorted_values = sort((keys, values), dimension, is_stable)
     return sorted_keys, sorted_values
@@ -83,12 +87,16 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True)
     return values, positions
 
 
-def _approximate(operand: ArrayLike, k: int, axis: int, largest: bool) -> tuple[Array, Array]:
+def _approximate(operand: ArrayLike, k: int, axis: int, largest: bool, whole: bool) -> tuple[Array, Array]:
     x = value(operand)
     t = type_of(x)
+    if not t.ndim:
+        raise errors.type_error(f"got {t}, an array with an axis is required", fix="pass an array")
     if not dtypes.is_float(t.dtype):
         raise errors.value_error(f"got {t}, a float dtype is required",
                                  fix="convert with astype, or use lax.top_k")
+    if whole:
+        k = t.shape[check_axis(axis, t.ndim)]
     if largest:
         return top_k(x, k, axis=axis)
     negative, positions = top_k(neg(x), k, axis=axis)
@@ -102,13 +110,22 @@ def approx_max_k(operand: ArrayLike, k: int, reduction_dimension: int = -1, reca
 
     Args:
       operand: float[...]
-      aggregate_to_topk: with False jax may return more than `k` candidates; here they are always `k`.
+      aggregate_to_topk: with False all elements are returned as candidates, in order.
+
+    Example:
+      >>> lax.approx_max_k(jnp.array([3.0, 1.0, 2.0]), 2)[1]
+      Array([0, 2], dtype=int32)
     """
-    return _approximate(operand, k, reduction_dimension, True)
+    return _approximate(operand, k, reduction_dimension, True, not aggregate_to_topk)
 
 
 def approx_min_k(operand: ArrayLike, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
                  reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> tuple[Array,
                                                                                                    Array]:
-    """The `k` smallest elements along an axis and their positions; see `approx_max_k`."""
-    return _approximate(operand, k, reduction_dimension, False)
+    """The `k` smallest elements along an axis and their positions; see `approx_max_k`.
+
+    Example:
+      >>> lax.approx_min_k(jnp.array([3.0, 1.0, 2.0]), 2)[1]
+      Array([1, 2], dtype=int32)
+    """
+    return _approximate(operand, k, reduction_dimension, False, not aggregate_to_topk)

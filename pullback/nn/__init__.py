@@ -35,12 +35,14 @@ from pullback.nn.activations import (
 )
 from pullback.nn.attention import dot_product_attention
 from pullback.nn.normalization import log_softmax, logmeanexp, logsumexp, one_hot, softmax, standardize
+from pullback.nn.scaled import get_scaled_dot_general_config, scaled_dot_general, scaled_matmul
 
 __all__ = [
-    "celu", "dot_product_attention", "elu", "gelu", "glu", "hard_sigmoid", "hard_silu", "hard_swish", "hard_tanh",
-    "identity", "initializers", "leaky_relu", "log1mexp", "log_sigmoid", "log_softmax", "logmeanexp", "logsumexp",
-    "mish", "one_hot", "relu", "relu6", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus", "sparse_plus",
-    "sparse_sigmoid", "squareplus", "standardize", "swish", "tanh",
+    "celu", "dot_product_attention", "elu", "gelu", "get_scaled_dot_general_config", "glu", "hard_sigmoid",
+    "hard_silu", "hard_swish", "hard_tanh", "identity", "initializers", "leaky_relu", "log1mexp", "log_sigmoid",
+    "log_softmax", "logmeanexp", "logsumexp", "mish", "one_hot", "relu", "relu6", "scaled_dot_general",
+    "scaled_matmul", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus", "sparse_plus", "sparse_sigmoid",
+    "squareplus", "standardize", "swish", "tanh",
 ]
 
 

@@ -41,7 +41,12 @@ def _with(x: ArrayLike, parameter: ArrayLike) -> list[Any]:
 
 
 def identity(x: ArrayLike) -> Array:
-    """x itself, as an array."""
+    """x itself, as an array.
+
+    Example:
+      >>> nn.identity(jnp.array([1.0]))
+      Array([1.], dtype=float32)
+    """
     return array(x)  # type: ignore[no-any-return]
 
 
@@ -70,6 +75,10 @@ def relu6(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> nn.relu6(jnp.array([-1.0, 9.0]))
+      Array([0., 6.], dtype=float32)
     """
     v = _float(x)
     return ops.clamp(like(v, 0), v, like(v, 6))  # type: ignore[no-any-return]
@@ -80,6 +89,10 @@ def leaky_relu(x: ArrayLike, negative_slope: ArrayLike = 0.01) -> Array:
 
     Args:
       x, negative_slope: float[...]
+
+    Example:
+      >>> nn.leaky_relu(jnp.array([-1.0, 2.0]))
+      Array([-0.01,  2.  ], dtype=float32)
     """
     v, slope = broadcast(*promoted(x, negative_slope))
     return ops.select_n(ops.ge(v, like(v, 0)), ops.mul(slope, v), v)  # type: ignore[no-any-return]
@@ -97,6 +110,10 @@ def elu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 
     Args:
       x, alpha: float[...]
+
+    Example:
+      >>> nn.elu(jnp.array([-1.0, 2.0])).round(3)
+      Array([-0.632,  2.   ], dtype=float32)
     """
     v, scale = _with(x, alpha)
     above, negative = _expm1_below_0(v)
@@ -112,6 +129,10 @@ def celu(x: ArrayLike, alpha: ArrayLike = 1.0) -> Array:
 
     Args:
       x, alpha: float[...]
+
+    Example:
+      >>> nn.celu(jnp.array([-1.0, 2.0])).round(3)
+      Array([-0.632,  2.   ], dtype=float32)
     """
     v, scale = _with(x, alpha)
     one = type(alpha) in (int, float) and alpha == 1
@@ -129,6 +150,10 @@ def selu(x: ArrayLike) -> Array:
       x: float[...]
 
     Source: Klambauer et al., Self-Normalizing Neural Networks (2017).
+
+    Example:
+      >>> nn.selu(jnp.array([0.0, 1.0])).round(3)
+      Array([0.   , 1.051], dtype=float32)
     """
     v = _float(x)
     above, negative = _expm1_below_0(v)
@@ -144,6 +169,10 @@ def sigmoid(x: ArrayLike) -> Array:
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> nn.sigmoid(jnp.array([0.0]))
+      Array([0.5], dtype=float32)
     """
     return ops.logistic(operand(x))  # type: ignore[no-any-return]
 
@@ -153,6 +182,10 @@ def log_sigmoid(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> nn.log_sigmoid(jnp.array([0.0])).round(3)
+      Array([-0.693], dtype=float32)
     """
     v = promoted_inexact(x, 0)[0]
     below = ops.lt(v, like(v, 0))
@@ -166,6 +199,10 @@ def silu(x: ArrayLike) -> Array:
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> nn.silu(jnp.array([0.0, 1.0])).round(3)
+      Array([0.   , 0.731], dtype=float32)
     """
     v = operand(x)
     return ops.mul(v, ops.logistic(v))  # type: ignore[no-any-return]
@@ -179,6 +216,10 @@ def hard_sigmoid(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> nn.hard_sigmoid(jnp.array([-3.0, 0.0, 3.0]))
+      Array([0. , 0.5, 1. ], dtype=float32)
     """
     v = _float(x)
     return ops.div(relu6(ops.add(v, like(v, 3))), like(v, 6))  # type: ignore[no-any-return]
@@ -189,6 +230,10 @@ def hard_silu(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> nn.hard_silu(jnp.array([-3.0, 3.0]))
+      Array([-0.,  3.], dtype=float32)
     """
     v = _float(x)
     return ops.mul(v, hard_sigmoid(v))  # type: ignore[no-any-return]
@@ -202,6 +247,10 @@ def sparse_sigmoid(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> nn.sparse_sigmoid(jnp.array([-2.0, 0.0, 2.0]))
+      Array([0. , 0.5, 1. ], dtype=float32)
     """
     v = _float(x)
     limited = ops.min(ops.max(ops.add(v, like(v, 1)), like(v, 0)), like(v, 2))
@@ -216,6 +265,10 @@ def softplus(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> nn.softplus(jnp.array([0.0])).round(3)
+      Array([0.693], dtype=float32)
     """
     v = promoted_inexact(x, 0)[0]
     above = ops.gt(v, like(v, 0))
@@ -229,6 +282,10 @@ def sparse_plus(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> nn.sparse_plus(jnp.array([-2.0, 0.0, 2.0]))
+      Array([0.  , 0.25, 2.  ], dtype=float32)
     """
     v = _float(x)
     middle = ops.square(ops.add(ops.clamp(like(v, -1), v, like(v, 1)), like(v, 1)))
@@ -240,6 +297,10 @@ def squareplus(x: ArrayLike, b: ArrayLike = 4) -> Array:
 
     Args:
       x, b: float[...]
+
+    Example:
+      >>> nn.squareplus(jnp.array([0.0]))
+      Array([1.], dtype=float32)
     """
     v, width = _with(inexact(x), b)
     root = ops.sqrt(ops.add(ops.square(v), width))
@@ -254,6 +315,10 @@ def gelu(x: ArrayLike, approximate: bool = True) -> Array:
       approximate: by sigmoid(sqrt(8 / pi) * (x + 0.044715 * x ** 3)), which equals the formula with tanh.
 
     Source: Hendrycks and Gimpel, Gaussian Error Linear Units (2016).
+
+    Example:
+      >>> nn.gelu(jnp.array([-1.0, 2.0])).round(3)
+      Array([-0.159,  1.955], dtype=float32)
     """
     v = inexact(x)
     v = retype(v, type_of(v).dtype)
@@ -270,6 +335,10 @@ def mish(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> nn.mish(jnp.array([0.0, 1.0])).round(3)
+      Array([0.   , 0.865], dtype=float32)
     """
     v = promoted_inexact(x, 0)[0]
     return ops.mul(v, ops.tanh(softplus(v)))  # type: ignore[no-any-return]
@@ -283,6 +352,10 @@ def tanh(x: ArrayLike, /) -> Array:
 
     Args:
       x: float[...] or complex[...]
+
+    Example:
+      >>> nn.tanh(jnp.array([0.0]))
+      Array([0.], dtype=float32)
     """
     return ops.tanh(inexact(x))  # type: ignore[no-any-return]
 
@@ -292,6 +365,10 @@ def hard_tanh(x: ArrayLike) -> Array:
 
     Args:
       x: number[...]
+
+    Example:
+      >>> nn.hard_tanh(jnp.array([-2.0, 0.5]))
+      Array([-1. ,  0.5], dtype=float32)
     """
     v = promoted(x, 1)[0]
     above = ops.gt(v, like(v, 1))
@@ -305,9 +382,14 @@ def soft_sign(x: ArrayLike) -> Array:
 
     Args:
       x: float[...]
+
+    Example:
+      >>> nn.soft_sign(jnp.array([-1.0, 3.0]))
+      Array([-0.5 ,  0.75], dtype=float32)
     """
     v = promoted_inexact(x, 0)[0]
-    return ops.div(v, ops.add(ops.abs(v), like(v, 1)))  # type: ignore[no-any-return]
+    size = retype(ops.abs(v), v.type.dtype, v.type.weak)
+    return ops.div(v, ops.add(size, like(v, 1)))  # type: ignore[no-any-return]
 
 
 def log1mexp(x: ArrayLike) -> Array:
@@ -317,6 +399,10 @@ def log1mexp(x: ArrayLike) -> Array:
       x: float[...], not negative; NaN for negative numbers.
 
     Source: Maechler, Accurately Computing log(1 - exp(-|a|)) (2012).
+
+    Example:
+      >>> nn.log1mexp(jnp.array([1.0])).round(3)
+      Array([-0.459], dtype=float32)
     """
     v = inexact(x)
     small = ops.lt(v, like(v, math.log(2)))
@@ -335,6 +421,10 @@ def glu(x: ArrayLike, axis: int = -1) -> Array:
 
     Raises:
       ValueError: if the size of the axis is odd.
+
+    Example:
+      >>> nn.glu(jnp.array([2.0, 0.0]))
+      Array([1.], dtype=float32)
     """
     v = array(x)
     place = one_axis(axis, v.type.ndim)

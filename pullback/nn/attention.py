@@ -48,6 +48,10 @@ def dot_product_attention(query: ArrayLike, key: ArrayLike, value: ArrayLike, bi
       ValueError: if shapes or dtypes do not fit. RuntimeError: for implementation 'cudnn'.
 
     Source: Vaswani et al., Attention Is All You Need (2017).
+
+    Example:
+      >>> nn.dot_product_attention(*[jnp.ones((1, 4, 2, 8))] * 3).shape
+      (1, 4, 2, 8)
     """
     _check_implementation(implementation)
     q, k, v = (array(x) for x in (query, key, value))

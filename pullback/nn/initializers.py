@@ -22,9 +22,9 @@ from pullback.ops import elementwise as ops
 from pullback.ops.move import as_shape
 
 __all__ = [
-    "Initializer", "constant", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "kaiming_normal",
-    "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal", "ones", "truncated_normal", "uniform",
-    "variance_scaling", "xavier_normal", "xavier_uniform", "zeros",
+    "Initializer", "constant", "delta_orthogonal", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform",
+    "kaiming_normal", "kaiming_uniform", "lecun_normal", "lecun_uniform", "normal", "ones", "orthogonal",
+    "truncated_normal", "uniform", "variance_scaling", "xavier_normal", "xavier_uniform", "zeros",
 ]
 
 Axes = int | Sequence[int]
@@ -61,12 +61,21 @@ def zeros(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> 
       key: anything.
       shape: of the result.
       dtype: None: the default float dtype.
+
+    Example:
+      >>> nn.initializers.zeros(random.key(0), (2,))
+      Array([0., 0.], dtype=float32)
     """
     return placed(lax.full(as_shape(shape), 0, _dtype(dtype)), out_sharding)  # type: ignore[no-any-return]
 
 
 def ones(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Array:
-    """Ones; as zeros."""
+    """Ones; as zeros.
+
+    Example:
+      >>> nn.initializers.ones(random.key(0), (2,))
+      Array([1., 1.], dtype=float32)
+    """
     return placed(lax.full(as_shape(shape), 1, _dtype(dtype)), out_sharding)  # type: ignore[no-any-return]
 
 
@@ -76,6 +85,10 @@ def constant(value: ArrayLike, dtype: Any = None) -> Initializer:
     Args:
       value: number[...]
       dtype: of arrays for which none is asked; None: the default float dtype.
+
+    Example:
+      >>> nn.initializers.constant(2.0)(random.key(0), (2,))
+      Array([2., 2.], dtype=float32)
     """
     def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Array:
         held = retype(array(promotion.operand(value)), _dtype(dtype))
@@ -98,6 +111,10 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     Args:
       scale: the end of the interval.
       dtype: a float dtype, of arrays for which none is asked; None: the default float dtype.
+
+    Example:
+      >>> nn.initializers.uniform(0.1)(random.key(0), (100,)).max().item() <= 0.1
+      True
     """
     def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Array:
         found = _dtype(dtype, "f")
@@ -112,6 +129,10 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     Args:
       stddev: their standard deviation.
       dtype: a float or complex dtype, of arrays for which none is asked; None: the default float dtype.
+
+    Example:
+      >>> nn.initializers.normal(0.1)(random.key(0), (2, 3)).shape
+      (2, 3)
     """
     def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Array:
         found = _dtype(dtype, "fc")
@@ -127,6 +148,10 @@ def truncated_normal(stddev: Any = 1e-2, dtype: Any = None, lower: Any = -2.0, u
       stddev: that of the normal numbers before those outside are left out, which makes it smaller.
       dtype: a float dtype, of arrays for which none is asked; None: the default float dtype.
       lower, upper: the interval of the standard normal numbers.
+
+    Example:
+      >>> abs(nn.initializers.truncated_normal(1.0)(random.key(0), (100,))).max().item() <= 2
+      True
     """
     def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Array:
         found = _dtype(dtype, "f")
@@ -174,6 +199,10 @@ def variance_scaling(scale: Any, mode: str, distribution: str, in_axis: Axes = -
       ValueError: for another mode or distribution; later, for a shape without these axes.
 
     Source: He et al., Delving Deep into Rectifiers (2015); Glorot and Bengio (2010).
+
+    Example:
+      >>> nn.initializers.variance_scaling(1.0, "fan_in", "normal")(random.key(0), (2, 3)).shape
+      (2, 3)
     """
     if mode not in ("fan_in", "fan_out", "fan_avg", "fan_geo_avg"):
         raise errors.value_error(f"mode is {mode!r}; 'fan_in', 'fan_out', 'fan_avg' or 'fan_geo_avg' is required",
@@ -237,34 +266,130 @@ def _in_a_disc(key: Any, shape: tuple[int, ...], dtype: Any, factor: Any, square
 
 
 def glorot_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
-    """variance_scaling(1, 'fan_avg', 'uniform')."""
+    """variance_scaling(1, 'fan_avg', 'uniform').
+
+    Example:
+      >>> abs(nn.initializers.glorot_uniform()(random.key(0), (2, 4))).max().item() <= 1
+      True
+    """
     return variance_scaling(1.0, "fan_avg", "uniform", in_axis, out_axis, batch_axis, dtype)
 
 
 def glorot_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
-    """variance_scaling(1, 'fan_avg', 'truncated_normal')."""
+    """variance_scaling(1, 'fan_avg', 'truncated_normal').
+
+    Example:
+      >>> nn.initializers.glorot_normal()(random.key(0), (2, 3)).shape
+      (2, 3)
+    """
     return variance_scaling(1.0, "fan_avg", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
 
 def lecun_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
-    """variance_scaling(1, 'fan_in', 'uniform')."""
+    """variance_scaling(1, 'fan_in', 'uniform').
+
+    Example:
+      >>> abs(nn.initializers.lecun_uniform()(random.key(0), (3, 4))).max().item() <= 1
+      True
+    """
     return variance_scaling(1.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
 
 
 def lecun_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
-    """variance_scaling(1, 'fan_in', 'truncated_normal')."""
+    """variance_scaling(1, 'fan_in', 'truncated_normal').
+
+    Example:
+      >>> nn.initializers.lecun_normal()(random.key(0), (2, 3)).shape
+      (2, 3)
+    """
     return variance_scaling(1.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
 
 def he_uniform(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
-    """variance_scaling(2, 'fan_in', 'uniform')."""
+    """variance_scaling(2, 'fan_in', 'uniform').
+
+    Example:
+      >>> abs(nn.initializers.he_uniform()(random.key(0), (6, 4))).max().item() <= 1
+      True
+    """
     return variance_scaling(2.0, "fan_in", "uniform", in_axis, out_axis, batch_axis, dtype)
 
 
 def he_normal(in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None) -> Initializer:
-    """variance_scaling(2, 'fan_in', 'truncated_normal')."""
+    """variance_scaling(2, 'fan_in', 'truncated_normal').
+
+    Example:
+      >>> nn.initializers.he_normal()(random.key(0), (2, 3)).shape
+      (2, 3)
+    """
     return variance_scaling(2.0, "fan_in", "truncated_normal", in_axis, out_axis, batch_axis, dtype)
 
 
 xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
 kaiming_uniform, kaiming_normal = he_uniform, he_normal
+
+# -- matrices that keep lengths -----------------------------------------------------------------------
+
+
+def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """An initializer that gives `scale` times uniformly distributed orthogonal matrices.
+
+    Args:
+      scale: the factor.
+      column_axis: the axis of the outputs; the others together are that of the inputs. Those vectors are orthogonal of
+        which there are less.
+      dtype: a float or complex dtype that LAPACK has, of arrays for which none is asked; None: the default float dtype.
+
+    Raises:
+      ValueError: later, for less than two axes.
+
+    Source: Saxe, McClelland and Ganguli, Exact solutions to the nonlinear dynamics of learning (2013).
+
+    Example:
+      >>> nn.initializers.orthogonal()(random.key(0), (2, 2)).shape
+      (2, 2)
+    """
+    def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Array:
+        found, sizes = _dtype(dtype, "fc"), as_shape(shape)
+        if len(sizes) < 2:
+            raise errors.value_error(f"the shape is {sizes}, at least two axes are required",
+                                     fix="use normal for a vector")
+        axis = errors.check_axis(column_axis, len(sizes))
+        others = sizes[:axis] + sizes[axis + 1:]
+        q = random.orthogonal(key, sizes[axis], (), found, math.prod(others))
+        order = [*range(1, axis + 1), 0, *range(axis + 1, len(sizes))]
+        q = lax.transpose(lax.reshape(q, (sizes[axis], *others)), order)
+        return placed(_times(q, scale), out_sharding)  # type: ignore[no-any-return]
+
+    return init
+
+
+def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """An initializer of convolutions that act on each position by an orthogonal matrix: zeros but in the middle.
+
+    Args:
+      scale, dtype: as in `orthogonal`, for the matrix.
+      column_axis: not looked at: inputs and outputs are the last two axes.
+
+    Raises:
+      ValueError: later, unless the shape is (*window, inputs, outputs) with one to three axes of the window and no more
+        inputs than outputs.
+
+    Source: Xiao et al., Dynamical isometry and a mean field theory of CNNs (2018).
+
+    Example:
+      >>> nn.initializers.delta_orthogonal()(random.key(0), (3, 2, 2)).shape
+      (3, 2, 2)
+    """
+    def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Array:
+        found, sizes = _dtype(dtype, "fc"), as_shape(shape)
+        if not 3 <= len(sizes) <= 5 or sizes[-2] > sizes[-1]:
+            raise errors.value_error(f"the shape is {sizes}; three to five axes, and no more inputs (axis -2) than "
+                                     "outputs (axis -1) are required", fix="use orthogonal for other weights")
+        whole = _times(random.orthogonal(key, sizes[-2], (), found, sizes[-1]), scale)
+        middle = [((n - 1) // 2, n // 2, 0) for n in sizes[:-2]]
+        block = lax.reshape(whole, (*[1] * len(middle), *sizes[-2:]))
+        return placed(lax.pad(block, found.type(0), [*middle, (0, 0, 0), (0, 0, 0)]),  # type: ignore[no-any-return]
+                      out_sharding)
+
+    return init

@@ -114,6 +114,10 @@ def log_softmax(x: ArrayLike, axis: Axis = -1, where: ArrayLike | None = None) -
 
     Raises:
       ValueError: for an axis that does not exist, or a `where` that is not bool.
+
+    Example:
+      >>> nn.log_softmax(jnp.zeros(2)).round(3)
+      Array([-0.693, -0.693], dtype=float32)
     """
     v = _floats(x)
     axes = several_axes(axis, v.type.ndim)
@@ -145,6 +149,10 @@ def logsumexp(a: ArrayLike, axis: Axis = None, b: ArrayLike | None = None, keepd
 
     Raises:
       ValueError: for an axis that does not exist, or a `where` that is not bool.
+
+    Example:
+      >>> nn.logsumexp(jnp.zeros(2)).round(3).item()
+      0.6930000185966492
     """
     factors = None
     if b is not None:
@@ -189,6 +197,10 @@ def logmeanexp(x: ArrayLike, axis: Axis = None, where: ArrayLike | None = None, 
 
     Returns:
       float[...]; NaN of no elements.
+
+    Example:
+      >>> nn.logmeanexp(jnp.zeros(3)).item()
+      0.0
     """
     v = _floats(x)
     axes = several_axes(axis, v.type.ndim)
@@ -215,6 +227,10 @@ def standardize(x: ArrayLike, axis: Axis = -1, mean: ArrayLike | None = None, va
 
     Raises:
       ValueError: for an axis that does not exist, or another algorithm.
+
+    Example:
+      >>> nn.standardize(jnp.array([1.0, 3.0])).round(3)
+      Array([-1.,  1.], dtype=float32)
     """
     if algorithm not in ("fast", "stable"):
         raise errors.value_error(f"algorithm is {algorithm!r}; 'fast' or 'stable' is required", fix="leave it out")
@@ -276,6 +292,8 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any | None = None, axis: Any = -
     target = requested(dtype, "one_hot") or dtypes.canonicalize(dtypes.float64)
     if dtypes.kind(v.type.dtype) in "biu" and v.type.dtype != dtypes.uint32 and dtypes.itemsize_bits(v.type.dtype) < 64:
         v = retype(v, dtypes.int32)  # so that every class is a number of the dtype
+    if isinstance(axis, (tuple, list)):
+        raise errors.value_error(f"axis is {axis!r}, one axis or the name of a mapped axis is required", fix="name one")
     if not isinstance(axis, (int, np.integer)):
         size = lax.axis_size(axis)
         if size != count:

@@ -20,12 +20,13 @@ def _collect() -> list[str]:
     modules = [importlib.import_module(f"pullback.numpy.{info.name}")
                for info in pkgutil.iter_modules(__path__)]
     modules = [module for module in modules if module.__name__.rpartition(".")[2] not in _NAMESPACES]
+    modules.sort(key=lambda module: module.__name__.endswith(".ufuncs"))  # last: they stand for functions of others
     names: list[str] = []
     for module in modules:
         for name in getattr(module, "__all__", ()):
             globals()[name] = getattr(module, name)
             names.append(name)
-    return sorted(names)
+    return sorted(set(names))
 
 
 __all__ = _collect()

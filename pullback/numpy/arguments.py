@@ -29,8 +29,8 @@ def array(x: ArrayLike) -> Any:
 def no_out(out: Any) -> None:
     """A TypeError if an array to write to is given."""
     if out is not None:
-        raise errors.type_error(f"out is {_shown(out)}, None is required: arrays are immutable",
-                                fix="use the result: x = f(...)")
+        raise errors.make(errors.OperandError, f"out is {_shown(out)}, None is required: arrays are immutable",
+                          fix="use the result: x = f(...)")
 
 
 def _shown(x: Any) -> str:
@@ -98,6 +98,11 @@ def part(x: Any, axis: int, start: int, limit: int, stride: int = 1) -> Any:
     before, after = shape[:axis], shape[axis + 1:]
     return slice(x, start=(*[0] * axis, start, *[0] * len(after)), limit=(*before, limit, *after),
                  strides=(*[1] * axis, stride, *[1] * len(after)))
+
+
+def over_last(v: Any, shape: Sequence[int]) -> Any:
+    """A vector repeated over all axes of `shape` but the last, along which it goes."""
+    return broadcast_in_dim(v, shape=tuple(shape), dims=(len(shape) - 1,))
 
 
 def picked(x: Any, index: Any, axis: int) -> Any:

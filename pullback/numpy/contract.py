@@ -22,15 +22,13 @@ from pullback.numpy import promotion
 from pullback.numpy.arguments import ArrayLike, DTypeLike, array, integer, is_known, like, no_out, one_axis, requested
 from pullback.numpy.reductions import summed_dtype
 from pullback.ops import contract, elementwise, move, reduce
-from pullback.ops.contract import Dims, canonical_precision
+from pullback.ops.contract import MATRICES, Dims, canonical_precision
 from pullback.ops.integer import and_
 
 __all__ = [
     "cross", "dot", "inner", "kron", "matmul", "matvec", "outer", "tensordot", "trace", "vdot", "vecdot",
     "vecmat",
 ]
-
-_MATRICES: Dims = (((1,), (0,)), ((), ()))
 
 
 # -- parts that products share ------------------------------------------------------------------------
@@ -74,9 +72,9 @@ def flat(x: Any) -> Any:
 def check_sizes(x: ArrayType, i: int, y: ArrayType, j: int, fix: str = "") -> None:
     """A TypeError unless axis `i` of lhs and axis `j` of rhs have one size."""
     if x.shape[i] != y.shape[j]:
-        raise errors.type_error(
-            f"contracted sizes differ: lhs {x} axis {i} has size {x.shape[i]}, rhs {y} axis {j} has size "
-            f"{y.shape[j]}",
+        raise errors.make(
+            errors.OperandError,
+            f"contracted sizes differ: lhs {x} axis {i} has size {x.shape[i]}, rhs {y} axis {j} has size {y.shape[j]}",
             fix=fix or "transpose one operand, or check which axis is the batch axis")
 
 
@@ -108,8 +106,9 @@ def pairwise(x: Any, x_labels: Sequence[Any], y: Any, y_labels: Sequence[Any], o
     x_sizes, y_sizes = dict(zip(x_labels, type_of(x).shape)), dict(zip(y_labels, type_of(y).shape))
     x_ones = {c for c in x_labels if x_sizes[c] == 1 != y_sizes.get(c, 1)}
     y_ones = {c for c in y_labels if y_sizes[c] == 1 != x_sizes.get(c, 1)}
-    x, x_labels = _summed(x, x_labels, x_ones, {*out, *y_labels}, dtype)
-    y, y_labels = _summed(y, y_labels, y_ones, {*out, *x_labels}, dtype)
+    x_left, y_left = {*x_labels} - x_ones, {*y_labels} - y_ones
+    x, x_labels = _summed(x, x_labels, x_ones, {*out, *y_left}, dtype)
+    y, y_labels = _summed(y, y_labels, y_ones, {*out, *x_left}, dtype)
     common = [c for c in x_labels if c in y_labels]
     batch, summed = [c for c in common if c in out], [c for c in common if c not in out]
     x_free, y_free = ([c for c in labels if c not in common] for labels in (x_labels, y_labels))
@@ -221,7 +220,7 @@ def matmul(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
     xt, yt = type_of(x), type_of(y)
     if xt.ndim == 2 == yt.ndim:
         check_sizes(xt, 1, yt, 0)
-        out = contracted(x, y, _MATRICES, precision, preferred_element_type)
+        out = contracted(x, y, MATRICES, precision, preferred_element_type)
     else:
         _check_ndim(xt, 1, "lhs")
         _check_ndim(yt, 1, "rhs")
@@ -241,6 +240,10 @@ def matvec(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
     Raises:
       TypeError: if the contracted sizes differ. ValueError: if axes are missing or do not broadcast.
+
+    Example:
+      >>> jnp.matvec(jnp.ones((2, 3)), jnp.ones(3))
+      Array([3., 3.], dtype=float32)
     """
     x, y = promotion.promoted(x1, x2)
     _check_ndim(type_of(x), 2, "lhs")
@@ -260,6 +263,10 @@ def vecmat(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
     Raises:
       TypeError: if the contracted sizes differ. ValueError: if axes are missing or do not broadcast.
+
+    Example:
+      >>> jnp.vecmat(jnp.ones(2), jnp.ones((2, 3)))
+      Array([2., 2., 2.], dtype=float32)
     """
     x, y = promotion.promoted(x1, x2)
     _check_ndim(type_of(x), 1, "lhs")
@@ -281,6 +288,10 @@ def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1, precision: Precis
 
     Raises:
       TypeError: if the contracted sizes differ. ValueError: for scalars, or if batch axes do not broadcast.
+
+    Example:
+      >>> jnp.vecdot(jnp.ones((2, 3)), jnp.ones(3))
+      Array([3., 3.], dtype=float32)
     """
     x, y = promotion.promoted(x1, x2)
     xt, yt = type_of(x), type_of(y)
@@ -310,6 +321,10 @@ def dot(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
 
     Raises:
       TypeError: if the contracted sizes differ.
+
+    Example:
+      >>> jnp.dot(jnp.array([1, 2]), jnp.array([3, 4])).item()
+      11
     """
     x, y = promotion.promoted(a, b)
     xt, yt = type_of(x), type_of(y)
@@ -335,6 +350,10 @@ def inner(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
 
     Raises:
       TypeError: if the contracted sizes differ.
+
+    Example:
+      >>> jnp.inner(jnp.array([1, 2]), jnp.array([3, 4])).item()
+      11
     """
     x, y = promotion.promoted(a, b)
     xt, yt = type_of(x), type_of(y)
@@ -358,6 +377,10 @@ def vdot(a: ArrayLike, b: ArrayLike, *, precision: PrecisionLike = None,
 
     Raises:
       TypeError: if the numbers of elements differ.
+
+    Example:
+      >>> jnp.vdot(jnp.array([1j]), jnp.array([1j])).item()
+      (1+0j)
     """
     x, y = [flat(v) for v in promotion.promoted(a, b)]
     check_sizes(x.type, 0, y.type, 0, "give both as many elements")
@@ -375,6 +398,11 @@ def outer(a: ArrayLike, b: ArrayLike, out: None = None) -> Array:
 
     Returns:
       any[m, n]
+
+    Example:
+      >>> jnp.outer(jnp.array([1, 2]), jnp.array([3, 4]))
+      Array([[3, 4],
+             [6, 8]], dtype=int32)
     """
     no_out(out)
     x, y = [flat(v) for v in promotion.promoted(a, b)]
@@ -390,6 +418,10 @@ def kron(a: ArrayLike, b: ArrayLike) -> Array:
 
     Returns:
       number[m * p, ...]: of the larger number of axes; missing ones count as of size 1, at the front.
+
+    Example:
+      >>> jnp.kron(jnp.array([1, 2]), jnp.array([1, 1]))
+      Array([1, 1, 2, 2], dtype=int32)
     """
     x, y = promotion.promoted(a, b)
     xs, ys = type_of(x).shape, type_of(y).shape
@@ -476,6 +508,10 @@ def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: i
 
     Raises:
       ValueError: if the number of components is neither 2 nor 3, or the other axes do not broadcast.
+
+    Example:
+      >>> jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
+      Array([0, 0, 1], dtype=int32)
     """
     if axis is not None:
         axisa = axisb = axisc = axis
@@ -557,6 +593,10 @@ def trace(a: ArrayLike, offset: int | ArrayLike = 0, axis1: int = 0, axis2: int 
 
     Raises:
       ValueError: if an axis does not exist, or both are one.
+
+    Example:
+      >>> jnp.trace(jnp.eye(3)).item()
+      3.0
     """
     no_out(out)
     x = array(a)

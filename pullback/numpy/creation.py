@@ -22,11 +22,12 @@ from pullback.ops import elementwise as ops
 from pullback.ops.elementwise import number
 from pullback.ops.families import ANY, check_kind
 from pullback.ops.move import as_shape
+from pullback.runtime import dlpack
 from pullback.runtime.device import device_put
 
 __all__ = [
     "array", "asarray", "copy", "diag", "diagflat", "diagonal", "empty", "empty_like", "eye", "from_dlpack",
-    "frombuffer", "fromiter", "fromstring", "full", "full_like", "identity", "load", "ones", "ones_like",
+    "frombuffer", "fromfile", "fromiter", "fromstring", "full", "full_like", "identity", "load", "ones", "ones_like",
     "save", "savez", "tri", "tril", "triu", "zeros", "zeros_like",
 ]
 
@@ -72,13 +73,23 @@ def array(object: Any, dtype: DTypeLike | None = None, copy: bool = True, order:
 
 def asarray(a: Any, dtype: DTypeLike | None = None, order: str | None = None, *, copy: bool | None = None,
             device: Any = None, out_sharding: Any = None) -> Array:
-    """`a` as an array: itself if it is one of that dtype. The arguments are those of `array`."""
+    """`a` as an array: itself if it is one of that dtype. The arguments are those of `array`.
+
+    Example:
+      >>> jnp.asarray([1, 2])
+      Array([1, 2], dtype=int32)
+    """
     x = _made(a, requested(dtype, "asarray"), order)
     return _put(convert.copy(x) if copy and x is a else x, device, out_sharding)
 
 
 def copy(a: ArrayLike, order: str | None = None) -> Array:
-    """A new array with the elements of an array or number."""
+    """A new array with the elements of an array or number.
+
+    Example:
+      >>> jnp.copy(jnp.arange(2))
+      Array([0, 1], dtype=int32)
+    """
     return array(operand(a), order=order)
 
 
@@ -188,23 +199,50 @@ dtypes.ScalarType.make = _scalar
 # -- from bytes, text, files and other libraries ------------------------------------------------------
 
 def frombuffer(buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0) -> Array:
-    """The bytes of a buffer read as numbers of `dtype`, `count` of them from byte `offset` on."""
+    """The bytes of a buffer read as numbers of `dtype`, `count` of them from byte `offset` on.
+
+    Example:
+      >>> jnp.frombuffer(b"ab", jnp.uint8)
+      Array([97, 98], dtype=uint8)
+    """
     return asarray(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset))
 
 
 def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: str) -> Array:
-    """The numbers in a text, which `sep` separates."""
+    """The numbers in a text, which `sep` separates.
+
+    Example:
+      >>> jnp.fromstring("1 2", sep=" ")
+      Array([1., 2.], dtype=float32)
+    """
     return asarray(np.fromstring(string, dtypes.as_dtype(dtype), count, sep=sep))
 
 
 def fromiter(iterable: Iterable[Any], dtype: DTypeLike, count: int = -1) -> Array:
-    """The numbers that an iterable gives, `count` of them or all."""
+    """The numbers that an iterable gives, `count` of them or all.
+
+    Example:
+      >>> jnp.fromiter(range(3), jnp.int32)
+      Array([0, 1, 2], dtype=int32)
+    """
     return asarray(np.fromiter(iterable, dtypes.as_dtype(dtype), count))
 
 
+def fromfile(*args: Any, **kwargs: Any) -> Array:
+    """The numbers in a file, read now, also while a program is traced; the arguments are those of numpy.fromfile."""
+    return asarray(np.fromfile(*args, **kwargs))
+
+
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """The elements of another library's array that lie in host memory, copied."""
-    return _put(asarray(np.from_dlpack(x)), device)
+    """The array of another library, in host memory, as an Array; copied unless `copy` is False.
+
+    Args and errors as for jax.dlpack.from_dlpack.
+
+    Example:
+      >>> jnp.from_dlpack(jnp.arange(2))
+      Array([0, 1], dtype=int32)
+    """
+    return _put(dlpack.from_dlpack(x, copy), device)
 
 
 def save(file: Any, arr: ArrayLike, allow_pickle: bool = True) -> None:
@@ -257,13 +295,23 @@ def zeros(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None,
 
 def ones(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None,
          out_sharding: Any = None) -> Array:
-    """An array of ones; the arguments are those of `zeros`."""
+    """An array of ones; the arguments are those of `zeros`.
+
+    Example:
+      >>> jnp.ones(2)
+      Array([1., 1.], dtype=float32)
+    """
     return _filled(shape, scalar_of(1, _default(dtype, "ones"), False), device, out_sharding)
 
 
 def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None,
           out_sharding: Any = None) -> Array:
-    """An array of no particular numbers, which are zeros; the arguments are those of `zeros`."""
+    """An array of no particular numbers, which are zeros; the arguments are those of `zeros`.
+
+    Example:
+      >>> jnp.empty((2, 3)).shape
+      (2, 3)
+    """
     return _filled(shape, scalar_of(0, _default(dtype, "empty"), False), device, out_sharding)
 
 
@@ -283,6 +331,10 @@ def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, d
       fill_value: any[...], broadcast to `shape`.
       dtype: None: that of `fill_value`.
       device, out_sharding: where the array is put.
+
+    Example:
+      >>> jnp.full((2,), 7)
+      Array([7, 7], dtype=int32, weak_type=True)
     """
     filling = operand(fill_value)
     if dtype is not None:
@@ -309,6 +361,10 @@ def full_like(a: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, sha
       fill_value: any[...], broadcast to the shape.
       dtype, shape: None: those of `a`.
       device, out_sharding: where the array is put.
+
+    Example:
+      >>> jnp.full_like(jnp.arange(2), 7)
+      Array([7, 7], dtype=int32)
     """
     t = _type_like(a)
     check_kind([t], ANY)
@@ -325,19 +381,34 @@ def full_like(a: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, sha
 
 def zeros_like(a: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None,
                out_sharding: Any = None) -> Array:
-    """An array of zeros like `a`; see `full_like`."""
+    """An array of zeros like `a`; see `full_like`.
+
+    Example:
+      >>> jnp.zeros_like(jnp.arange(2))
+      Array([0, 0], dtype=int32)
+    """
     return full_like(a, 0, dtype, shape, device=device, out_sharding=out_sharding)
 
 
 def ones_like(a: Any, dtype: DTypeLike | None = None, shape: Any = None, *, device: Any = None,
               out_sharding: Any = None) -> Array:
-    """An array of ones like `a`; see `full_like`."""
+    """An array of ones like `a`; see `full_like`.
+
+    Example:
+      >>> jnp.ones_like(jnp.arange(2))
+      Array([1, 1], dtype=int32)
+    """
     return full_like(a, 1, dtype, shape, device=device, out_sharding=out_sharding)
 
 
 def empty_like(prototype: Any, dtype: DTypeLike | None = None, shape: Any = None, *,
                device: Any = None) -> Array:
-    """An array of no particular numbers, which are zeros, like `prototype`; see `full_like`."""
+    """An array of no particular numbers, which are zeros, like `prototype`; see `full_like`.
+
+    Example:
+      >>> jnp.empty_like(jnp.arange(2)).dtype
+      dtype('int32')
+    """
     return full_like(prototype, 0, dtype, shape, device=device)
 
 
@@ -369,6 +440,11 @@ def eye(N: int, M: int | None = None, k: int | ArrayLike = 0, dtype: DTypeLike |
       k: which diagonal: above the main one for k > 0. It may be traced.
       dtype: None: the default float dtype.
       device: where the array is put.
+
+    Example:
+      >>> jnp.eye(2)
+      Array([[1., 0.],
+             [0., 1.]], dtype=float32)
     """
     rows = _size(N, "N")
     diagonal = operand(k)
@@ -380,12 +456,24 @@ def eye(N: int, M: int | None = None, k: int | ArrayLike = 0, dtype: DTypeLike |
 
 
 def identity(n: int, dtype: DTypeLike | None = None) -> Array:
-    """The n by n matrix with ones on the main diagonal and zeros elsewhere."""
+    """The n by n matrix with ones on the main diagonal and zeros elsewhere.
+
+    Example:
+      >>> jnp.identity(2)
+      Array([[1., 0.],
+             [0., 1.]], dtype=float32)
+    """
     return eye(n, dtype=dtype)
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """A matrix with ones on and below the diagonal k and zeros above; the arguments are those of `eye`."""
+    """A matrix with ones on and below the diagonal k and zeros above; the arguments are those of `eye`.
+
+    Example:
+      >>> jnp.tri(2)
+      Array([[1., 0.],
+             [1., 1.]], dtype=float32)
+    """
     rows = _size(N, "N")
     shape = (rows, rows if M is None else _size(M, "M"))
     mask = _below(shape, integer(k, "k"), ops.ge)
@@ -401,13 +489,25 @@ def _matrices(m: ArrayLike) -> Any:
 
 
 def tril(m: ArrayLike, k: int = 0) -> Array:
-    """Matrices with zeros above the diagonal k: any[..., n, m]."""
+    """Matrices with zeros above the diagonal k: any[..., n, m].
+
+    Example:
+      >>> jnp.tril(jnp.ones((2, 2)))
+      Array([[1., 0.],
+             [1., 1.]], dtype=float32)
+    """
     x = _matrices(m)
     return ops.select_n(_below(x.type.shape, integer(k, "k"), ops.ge), number(x, 0), x)
 
 
 def triu(m: ArrayLike, k: int = 0) -> Array:
-    """Matrices with zeros below the diagonal k: any[..., n, m]."""
+    """Matrices with zeros below the diagonal k: any[..., n, m].
+
+    Example:
+      >>> jnp.triu(jnp.ones((2, 2)))
+      Array([[1., 1.],
+             [0., 1.]], dtype=float32)
+    """
     x = _matrices(m)
     return ops.select_n(_below(x.type.shape, integer(k, "k") - 1, ops.ge), x, number(x, 0))
 
@@ -421,6 +521,11 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
 
     Raises:
       ValueError: if `v` has neither one nor two axes.
+
+    Example:
+      >>> jnp.diag(jnp.array([1, 2]))
+      Array([[1, 0],
+             [0, 2]], dtype=int32)
     """
     x, k = as_array(operand(v)), integer(k, "k")
     if x.type.ndim == 2:
@@ -436,9 +541,14 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
 
 
 def diagflat(v: ArrayLike, k: int = 0) -> Array:
-    """A matrix with the elements of `v`, in row-major order, on the diagonal k."""
+    """A matrix with the elements of `v`, in row-major order, on the diagonal k.
+
+    Example:
+      >>> jnp.diagflat(jnp.array([1, 2]), 1).shape
+      (3, 3)
+    """
     x = as_array(operand(v))
-    return diag(move.reshape(x, shape=(x.type.size,)), k)
+    return diag(move.reshape(retype(x, x.type.dtype), shape=(x.type.size,)), k)
 
 
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:

@@ -63,7 +63,12 @@ def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None
 
 
 def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
-    """The products of the elements up to each one; arguments as for cumsum. The derivative is right at zeros."""
+    """The products of the elements up to each one; arguments as for cumsum. The derivative is right at zeros.
+
+    Example:
+      >>> jnp.cumprod(jnp.array([1, 2, 3]))
+      Array([1, 2, 6], dtype=int32)
+    """
     no_out(out)
     return _running(a, axis, dtype, cumulative.cumprod, cumulative.cummin, "cumprod", False)
 
@@ -80,6 +85,10 @@ def cumulative_sum(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLike
 
     Raises:
       ValueError: for an array without axes, or with several and no axis given.
+
+    Example:
+      >>> jnp.cumulative_sum(jnp.array([1, 2, 3]), include_initial=True)
+      Array([0, 1, 3, 6], dtype=int32)
     """
     return _standard(x, axis, dtype, include_initial, cumulative.cumsum, cumulative.cummax, 0,
                      "cumulative_sum", True)
@@ -90,6 +99,10 @@ def cumulative_prod(x: ArrayLike, /, *, axis: int | None = None, dtype: DTypeLik
     """The products of the elements up to each one; as cumulative_sum, beginning with a 1.
 
     Narrow integers keep their dtype.
+
+    Example:
+      >>> jnp.cumulative_prod(jnp.array([1, 2, 3]), include_initial=True)
+      Array([1, 1, 2, 6], dtype=int32)
     """
     return _standard(x, axis, dtype, include_initial, cumulative.cumprod, cumulative.cummin, 1,
                      "cumulative_prod", False)
@@ -134,6 +147,10 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike | None = N
 
     Raises:
       ValueError: for negative n, an axis out of range or an array without axes.
+
+    Example:
+      >>> jnp.diff(jnp.array([1, 4, 9]))
+      Array([3, 5], dtype=int32)
     """
     x = array(a)
     times = integer(n, "n")
@@ -164,6 +181,10 @@ def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike
     Args:
       ary: any[...]
       to_end, to_begin: values to set after and before the differences, brought to their dtype.
+
+    Example:
+      >>> jnp.ediff1d(jnp.array([1, 4, 9]))
+      Array([3, 5], dtype=int32)
     """
     x = array(ary)
     x = move.reshape(x, shape=(x.type.size,)) if x.type.ndim != 1 else x
@@ -234,6 +255,10 @@ def gradient(f: ArrayLike, *varargs: ArrayLike, axis: int | Sequence[int] | None
     Raises:
       TypeError: for a wrong number of spacings. ValueError: for a spacing of another length, too few
         elements, or another edge_order.
+
+    Example:
+      >>> jnp.gradient(jnp.array([1.0, 4.0, 9.0]))
+      Array([3., 4., 5.], dtype=float32)
     """
     if edge_order not in (None, 1):
         raise errors.value_error(f"edge_order is {edge_order}, 1 is required", fix="leave it out")
@@ -280,6 +305,10 @@ def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axi
 
     Raises:
       ValueError: if x and y do not fit, or for an axis out of range.
+
+    Example:
+      >>> jnp.trapezoid(jnp.array([0.0, 1.0, 0.0])).item()
+      1.0
     """
     values, step = (array(v) for v in promoted_inexact(array(y), dx if x is None else array(x)))
     axis = _vector_axis(values, axis)

@@ -1,7 +1,8 @@
-"""Functions that insert elements into arrays or take them out: insert, delete, trim_zeros."""
+"""Functions that insert elements into arrays, take them out or replace them: insert, delete, place, ..."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,13 +26,17 @@ from pullback.numpy.arguments import (
     rearranged,
     several_axes,
 )
+from pullback.numpy.cumulative import cumsum
+from pullback.numpy.indexing import AtIndex
+from pullback.numpy.logic import truth
 from pullback.numpy.promotion import operand
 from pullback.numpy.shape import moveaxis, ravel
+from pullback.numpy.taking import not_in_place
 from pullback.ops import elementwise, move, scatter
 from pullback.ops.index import GatherScatterMode, ScatterDims
 from pullback.ops.sort import sort
 
-__all__ = ["delete", "insert", "trim_zeros"]
+__all__ = ["delete", "fill_diagonal", "insert", "place", "trim_zeros"]
 
 
 def _flattened(arr: ArrayLike, axis: int | None) -> tuple[Any, int]:
@@ -79,8 +84,8 @@ def insert(arr: ArrayLike, obj: ArrayLike | slice, values: ArrayLike, axis: int 
     places = positions(np.arange(n)[obj]) if isinstance(obj, slice) else operand(obj)
     t = type_of(places)
     if not dtypes.is_integer(t.dtype) and t.size:
-        raise errors.type_error(f"the positions are {t}, integers are required",
-                                fix="convert a mask with jnp.flatnonzero(mask), floats with astype(int)")
+        raise errors.make(errors.OperandError, f"the positions are {t}, integers are required",
+                          fix="convert a mask with jnp.flatnonzero(mask), floats with astype(int)")
     if t.ndim > 1:
         raise errors.value_error(f"the positions are {t}, an integer or one axis of them is required",
                                  fix="flatten them with ravel")
@@ -132,8 +137,8 @@ def delete(arr: ArrayLike, obj: ArrayLike | slice, axis: int | None = None, *,
     places = positions(np.arange(n)[obj]) if isinstance(obj, slice) else operand(obj)
     t = type_of(places)
     if not dtypes.is_integer(t.dtype) and not dtypes.is_bool(t.dtype):
-        raise errors.type_error(f"the positions are {t}, integers or a mask are required",
-                                fix="convert them with astype(int)")
+        raise errors.value_error(f"the positions are {t}, integers or a mask are required",
+                                 fix="convert them with astype(int)")
     if dtypes.is_bool(t.dtype) and t.shape != (n,):
         raise errors.value_error(f"the mask is {t}, the axis has size {n}", fix="give a value for each element")
     traced = isinstance(places, Array) and not is_known(places)
@@ -167,6 +172,10 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: int | Sequence[int] | No
 
     Raises:
       ConcretizationTypeError: if `filt` is traced.
+
+    Example:
+      >>> jnp.trim_zeros(jnp.array([0, 1, 0, 2, 0]))
+      Array([1, 0, 2], dtype=int32)
     """
     x = array(filt)
     sides = trim.lower()
@@ -178,3 +187,74 @@ def trim_zeros(filt: ArrayLike, trim: str = "fb", axis: int | Sequence[int] | No
         first, last = (int(found[0]), int(found[-1]) + 1) if found.size else (0, 0)
         x = part(x, i, first if "f" in sides else 0, last if "b" in sides or not found.size else nonzero.shape[i])
     return x
+
+
+# -- copies with other elements -----------------------------------------------------------------------
+
+
+def _values(vals: ArrayLike) -> Any:
+    """Values to write, along one axis; at least one."""
+    values = ravel(array(vals))
+    if not values.type.size:
+        raise errors.value_error("got no values, at least one is required", fix="check how the values are made")
+    return values
+
+
+def fill_diagonal(a: ArrayLike, val: ArrayLike, wrap: bool = False, *, inplace: bool = True) -> Array:
+    """A copy of `a` with values on its main diagonal.
+
+    Args:
+      a: any[n, m], or any[n, n, ..., n]
+      val: the values, repeated as often as needed; of a richer dtype than `a`, they are converted with a warning.
+      wrap: whether the diagonal of a matrix of more rows than columns starts again below its end, one row free.
+      inplace: must be False: arrays are immutable, the copy is the result.
+
+    Raises:
+      ValueError: if inplace is not False, `a` has no such diagonal, or there are no values.
+
+    Example:
+      >>> jnp.fill_diagonal(jnp.zeros((2, 2)), 5, inplace=False)
+      Array([[5., 0.],
+             [0., 5.]], dtype=float32)
+    """
+    not_in_place(inplace)
+    x = array(a)
+    shape = x.type.shape
+    if len(shape) < 2 or len(shape) > 2 and len(set(shape)) > 1:
+        raise errors.value_error(f"got an array of shape {shape}, a matrix or axes of one size are required",
+                                 fix="fill the diagonals of its matrices with vmap")
+    values = _values(val)
+    step = 1 + sum(math.prod(shape[i + 1:]) for i in range(len(shape) - 1))
+    end = shape[1] * shape[1] if len(shape) == 2 and not wrap else x.type.size
+    places = np.arange(0, min(end, x.type.size), step)
+    chosen = rearranged(values, np.arange(places.size) % values.type.size, 0)
+    return move.reshape(AtIndex(ravel(x), places).set(chosen), shape=shape)
+
+
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = True) -> Array:
+    """A copy of `arr` with the first values where a mask holds, one after the other.
+
+    Args:
+      arr: any[...]
+      mask: of as many elements; other numbers than 0 count as True.
+      vals: the values, repeated as often as needed and converted to the dtype of `arr`.
+      inplace: must be False: arrays are immutable, the copy is the result.
+
+    Raises:
+      ValueError: if inplace is not False, sizes differ, or there are no values.
+
+    Example:
+      >>> jnp.place(jnp.arange(4), jnp.array([1, 0, 1, 1]), jnp.array([7, 8]), inplace=False)
+      Array([7, 1, 8, 7], dtype=int32)
+    """
+    not_in_place(inplace)
+    x, chosen = array(arr), truth(array(mask))
+    if chosen.type.size != x.type.size:
+        raise errors.value_error(f"the array is {x.type} and the mask {chosen.type}, equal numbers of elements are "
+                                 "required", fix="broadcast the mask")
+    values = converted(_values(vals), x.type.dtype)
+    chosen = move.reshape(chosen, shape=x.type.shape)
+    number = elementwise.sub(cumsum(ravel(chosen)), np.int32(1))
+    index = elementwise.rem(elementwise.max(number, np.int32(0)), np.int32(values.type.size))
+    found = move.reshape(picked(values, index, 0), shape=x.type.shape)
+    return elementwise.select_n(chosen, x, found)

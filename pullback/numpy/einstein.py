@@ -79,6 +79,10 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: bool | str | list[
     Returns:
       (path, report): the positions contracted in each step, whose product goes to the end of the list; and
       opt_einsum's account of the cost, which prints as text.
+
+    Example:
+      >>> jnp.einsum_path("ij,jk", jnp.ones((2, 3)), jnp.ones((3, 2)))[0]
+      [(0, 1)]
     """
     texts, result, given = _read(subscripts, operands)
     shapes = tuple([type_of(promotion.operand(x)).shape for x in given])

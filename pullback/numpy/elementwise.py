@@ -1,4 +1,4 @@
-"""Functions applied element by element: arithmetic, powers, exponentials, trigonometry, rounding.
+"""Functions applied element by element: arithmetic, powers, rounding, complex parts. (The others: transcendental.py.)
 
 Operands are promoted to one dtype and broadcast to one shape; functions of the reals make floats of integers
 and booleans. Everything is one operation of the same name where there is one.
@@ -25,13 +25,10 @@ from pullback.ops.elementwise import RoundingMethod, number
 from pullback.ops.move import broadcast_in_dim
 
 __all__ = [
-    "abs", "absolute", "acos", "acosh", "add", "angle", "arccos", "arccosh", "arcsin", "arcsinh", "arctan",
-    "arctan2", "arctanh", "around", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clip", "conj",
-    "conjugate", "cos", "cosh", "deg2rad", "degrees", "divide", "divmod", "exp", "exp2", "expm1", "fabs",
-    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "gcd", "hypot", "imag", "lcm", "log",
-    "log10", "log1p", "log2", "logaddexp", "logaddexp2", "maximum", "minimum", "mod", "multiply", "negative",
-    "positive", "pow", "power", "rad2deg", "radians", "real", "reciprocal", "remainder", "rint", "round",
-    "sign", "sin", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "true_divide", "trunc",
+    "abs", "absolute", "add", "around", "cbrt", "ceil", "clip", "conj", "conjugate", "divide", "divmod", "fabs",
+    "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "gcd", "hypot", "imag", "lcm", "maximum",
+    "minimum", "mod", "multiply", "negative", "positive", "pow", "power", "real", "reciprocal", "remainder", "rint",
+    "round", "sign", "sqrt", "square", "subtract", "true_divide", "trunc",
 ]
 
 ArrayLike = Any
@@ -65,18 +62,33 @@ def add(x: ArrayLike, y: ArrayLike, /) -> Array:
 
 
 def subtract(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """x - y of numbers; of booleans, use `x ^ y`."""
+    """x - y of numbers; of booleans, use `x ^ y`.
+
+    Example:
+      >>> jnp.subtract(jnp.array([1, 2]), 3)
+      Array([-2, -1], dtype=int32)
+    """
     return ops.sub(*pair(x, y))
 
 
 def multiply(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """x * y; of booleans, whether both are true."""
+    """x * y; of booleans, whether both are true.
+
+    Example:
+      >>> jnp.multiply(jnp.array([1, 2]), 3)
+      Array([3, 6], dtype=int32)
+    """
     x, y = pair(x, y)
     return ops.mul(x, y) if type_of(x).dtype != dtypes.bool_ else bits.and_(x, y)
 
 
 def divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """x1 / x2, a float or complex number; by 0, infinite or NaN."""
+    """x1 / x2, a float or complex number; by 0, infinite or NaN.
+
+    Example:
+      >>> jnp.divide(jnp.array([1, 3]), 2)
+      Array([0.5, 1.5], dtype=float32)
+    """
     return ops.div(*inexact_pair(x1, x2))
 
 
@@ -94,6 +106,10 @@ def floor_divide(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
     Args:
       x1, x2: real[...]. The quotient of an integer by 0 is of no use; of a float, it is infinite or NaN.
+
+    Example:
+      >>> jnp.floor_divide(jnp.array([7, -7]), 2)
+      Array([ 3, -4], dtype=int32)
     """
     x, y = broadcast(*numbers(x1, x2))
     kind = dtypes.kind(type_of(x).dtype)
@@ -115,7 +131,12 @@ def _nonzero_divisor(y: Any) -> Any:
 
 
 def remainder(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """x1 - x2 * floor(x1 / x2), which has the sign of x2; by 0 NaN, of integers 0."""
+    """x1 - x2 * floor(x1 / x2), which has the sign of x2; by 0 NaN, of integers 0.
+
+    Example:
+      >>> jnp.remainder(jnp.array([7, -7]), 3)
+      Array([1, 2], dtype=int32)
+    """
     x, y = broadcast(*numbers(x1, x2))
     kind = dtypes.kind(type_of(x).dtype)
     if kind in "iu":
@@ -128,28 +149,53 @@ mod = remainder
 
 
 def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Array, Array]:
-    """(floor_divide(x1, x2), remainder(x1, x2))."""
+    """(floor_divide(x1, x2), remainder(x1, x2)).
+
+    Example:
+      >>> jnp.divmod(jnp.array([7, -7]), 3)
+      (Array([ 2, -3], dtype=int32), Array([1, 2], dtype=int32))
+    """
     return floor_divide(x1, x2), remainder(x1, x2)
 
 
 def fmod(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """The remainder of x1 / x2 rounded towards zero, which has the sign of x1; by 0 NaN, of integers 0."""
+    """The remainder of x1 / x2 rounded towards zero, which has the sign of x1; by 0 NaN, of integers 0.
+
+    Example:
+      >>> jnp.fmod(jnp.array([7, -7]), 3)
+      Array([ 1, -1], dtype=int32)
+    """
     x, y = broadcast(*numbers(x1, x2))
     return ops.rem(x, y if dtypes.kind(type_of(x).dtype) not in "iu" else _nonzero_divisor(y))
 
 
 def negative(x: ArrayLike, /) -> Array:
-    """-x of numbers; of booleans, use `~x`."""
+    """-x of numbers; of booleans, use `~x`.
+
+    Example:
+      >>> jnp.negative(jnp.array([1, -2]))
+      Array([-1,  2], dtype=int32)
+    """
     return ops.neg(operand(x))
 
 
 def positive(x: ArrayLike, /) -> Array:
-    """x itself."""
+    """x itself.
+
+    Example:
+      >>> jnp.positive(jnp.array([-1, 2]))
+      Array([-1,  2], dtype=int32)
+    """
     return as_array(operand(x))
 
 
 def absolute(x: ArrayLike, /) -> Array:
-    """|x|. At 0 the derivative is 1, for complex x it is 0."""
+    """|x|. At 0 the derivative is 1, for complex x it is 0.
+
+    Example:
+      >>> jnp.absolute(jnp.array([-2, 3]))
+      Array([2, 3], dtype=int32)
+    """
     x = operand(x)
     return as_array(x) if dtypes.kind(type_of(x).dtype) in "bu" else ops.abs(x)
 
@@ -158,7 +204,12 @@ abs = absolute
 
 
 def fabs(x: ArrayLike, /) -> Array:
-    """|x| of real numbers, as a float."""
+    """|x| of real numbers, as a float.
+
+    Example:
+      >>> jnp.fabs(jnp.array([-2.0]))
+      Array([2.], dtype=float32)
+    """
     x = inexact(x)
     if dtypes.is_complex(type_of(x).dtype):
         raise errors.type_error(f"got {type_of(x)}, real numbers are required", fix="use jnp.abs")
@@ -166,7 +217,12 @@ def fabs(x: ArrayLike, /) -> Array:
 
 
 def sign(x: ArrayLike, /) -> Array:
-    """-1, 0 or 1 by the sign of x; x / |x| of complex numbers; derivative 0."""
+    """-1, 0 or 1 by the sign of x; x / |x| of complex numbers; derivative 0.
+
+    Example:
+      >>> jnp.sign(jnp.array([-2.0, 0.0]))
+      Array([-1.,  0.], dtype=float32)
+    """
     return ops.sign(operand(x))
 
 
@@ -174,12 +230,21 @@ def maximum(x: ArrayLike, y: ArrayLike, /) -> Array:
     """The larger of x and y, NaN if either is; complex numbers by real, then imaginary part.
 
     Where they are equal each gets half the derivative.
+
+    Example:
+      >>> jnp.maximum(jnp.array([1, 5]), 3)
+      Array([3, 5], dtype=int32)
     """
     return ops.max(*pair(x, y))
 
 
 def minimum(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """The smaller of x and y, NaN if either is; where they are equal each gets half the derivative."""
+    """The smaller of x and y, NaN if either is; where they are equal each gets half the derivative.
+
+    Example:
+      >>> jnp.minimum(jnp.array([1, 5]), 3)
+      Array([1, 3], dtype=int32)
+    """
     return ops.min(*pair(x, y))
 
 
@@ -193,12 +258,22 @@ def _one_known(x: Any, y: Any, extreme: Any) -> Any:
 
 
 def fmax(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The larger of x1 and x2, the other where one is NaN; where they are equal x2 gets the derivative."""
+    """The larger of x1 and x2, the other where one is NaN; where they are equal x2 gets the derivative.
+
+    Example:
+      >>> jnp.fmax(jnp.array([1.0, jnp.nan]), 0)
+      Array([1., 0.], dtype=float32)
+    """
     return _one_known(x1, x2, ops.max)
 
 
 def fmin(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The smaller of x1 and x2, the other where one is NaN; where they are equal x2 gets the derivative."""
+    """The smaller of x1 and x2, the other where one is NaN; where they are equal x2 gets the derivative.
+
+    Example:
+      >>> jnp.fmin(jnp.array([1.0, jnp.nan]), 0)
+      Array([0., 0.], dtype=float32)
+    """
     return _one_known(x1, x2, ops.min)
 
 
@@ -233,22 +308,42 @@ def clip(arr: ArrayLike | None = None, /, min: ArrayLike | None = None,
 # -- powers -------------------------------------------------------------------------------------------
 
 def square(x: ArrayLike, /) -> Array:
-    """x * x."""
+    """x * x.
+
+    Example:
+      >>> jnp.square(jnp.array([3]))
+      Array([9], dtype=int32)
+    """
     return ops.square(*numbers(x))
 
 
 def reciprocal(x: ArrayLike, /) -> Array:
-    """1 / x."""
+    """1 / x.
+
+    Example:
+      >>> jnp.reciprocal(jnp.array([2.0, 4.0]))
+      Array([0.5 , 0.25], dtype=float32)
+    """
     return ops.integer_pow(inexact(x), y=-1)
 
 
 def sqrt(x: ArrayLike, /) -> Array:
-    """The square root of x; NaN of negative real numbers. At 0 the derivative is infinite."""
+    """The square root of x; NaN of negative real numbers. At 0 the derivative is infinite.
+
+    Example:
+      >>> jnp.sqrt(jnp.array([9.0]))
+      Array([3.], dtype=float32)
+    """
     return ops.sqrt(inexact(x))
 
 
 def cbrt(x: ArrayLike, /) -> Array:
-    """The real cube root of real numbers. At 0 the derivative is infinite."""
+    """The real cube root of real numbers. At 0 the derivative is infinite.
+
+    Example:
+      >>> jnp.cbrt(jnp.array([8.0, -27.0]))
+      Array([ 2.       , -2.9999998], dtype=float32)
+    """
     return ops.cbrt(inexact(x))
 
 
@@ -297,7 +392,10 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     exponent = _known_integer(x2)
     if exponent is not None:
         return ops.integer_pow(*numbers(x1), y=exponent)
-    x, y = broadcast(*numbers(x1, x2))
+    (x,), (y,) = numbers(x1), promoted(x2)
+    if not (dtypes.is_inexact(type_of(x).dtype) and dtypes.is_integer(type_of(y).dtype)):
+        x, y = numbers(x, y)
+    x, y = broadcast(x, y)
     return ops.pow(x, y) if dtypes.is_inexact(type_of(x).dtype) else _power_of_integers(x, y)
 
 
@@ -305,12 +403,22 @@ pow = power
 
 
 def float_power(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """x ** y as a float or complex number."""
+    """x ** y as a float or complex number.
+
+    Example:
+      >>> jnp.float_power(jnp.array([2, 3]), 2)
+      Array([4., 9.], dtype=float32)
+    """
     return ops.pow(*inexact_pair(x, y))
 
 
 def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """sqrt(x1 ** 2 + x2 ** 2) of real numbers, without overflow. At the origin both derivatives are 1/2."""
+    """sqrt(x1 ** 2 + x2 ** 2) of real numbers, without overflow. At the origin both derivatives are 1/2.
+
+    Example:
+      >>> jnp.hypot(jnp.array([3.0]), 4.0)
+      Array([5.], dtype=float32)
+    """
     x, y = inexact_pair(x1, x2)
     if dtypes.is_complex(type_of(x).dtype):
         raise errors.value_error(f"got {type_of(x)} and {type_of(y)}, real numbers are required",
@@ -324,155 +432,6 @@ def hypot(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     return ops.select_n(infinite, ops.select_n(origin, length, high), number(high, math.inf))
 
 
-# -- exponentials and logarithms ------------------------------------------------------------------------
-
-def exp(x: ArrayLike, /) -> Array:
-    """e ** x."""
-    return ops.exp(inexact(x))
-
-
-def exp2(x: ArrayLike, /) -> Array:
-    """2 ** x."""
-    return ops.exp2(inexact(x))
-
-
-def expm1(x: ArrayLike, /) -> Array:
-    """e ** x - 1, exact for small x."""
-    return ops.expm1(inexact(x))
-
-
-def log(x: ArrayLike, /) -> Array:
-    """The natural logarithm of x; NaN of negative real numbers, -inf of 0."""
-    return ops.log(inexact(x))
-
-
-def log1p(x: ArrayLike, /) -> Array:
-    """log(1 + x), exact for small x."""
-    return ops.log1p(inexact(x))
-
-
-def log2(x: ArrayLike, /) -> Array:
-    """The logarithm of x to the base 2."""
-    x = inexact(x)
-    return ops.div(ops.log(x), number(x, math.log(2)))
-
-
-def log10(x: ArrayLike, /) -> Array:
-    """The logarithm of x to the base 10."""
-    x = inexact(x)
-    return ops.mul(ops.log(x), number(x, 1 / math.log(10)))
-
-
-def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """log(exp(x1) + exp(x2)), without overflow. By an operand that is inf the derivative is 1."""
-    x, y = inexact_pair(x1, x2)
-    if not dtypes.is_complex(type_of(x).dtype):
-        return pairs.logaddexp(x, y)
-    ordered = ops.ge(ops.real(x), ops.real(y))
-    high, low = ops.select_n(ordered, y, x), ops.select_n(ordered, x, y)
-    difference = ops.select_n(ops.eq(high, low), ops.sub(low, high), number(low, 0))
-    total = ops.add(high, ops.log1p(ops.exp(difference)))
-    turn = ops.imag(total)
-    turns = ops.round(ops.div(turn, number(turn, 2 * math.pi)),
-                      rounding_method=RoundingMethod.TO_NEAREST_EVEN)
-    return ops.complex(ops.real(total), ops.sub(turn, ops.mul(turns, number(turn, 2 * math.pi))))
-
-
-def logaddexp2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """log2(2 ** x1 + 2 ** x2), without overflow. By an operand that is inf the derivative is 1."""
-    x, y = inexact_pair(x1, x2)
-    if not dtypes.is_complex(type_of(x).dtype):
-        return pairs.logaddexp2(x, y)
-    rate = number(x, math.log(2))
-    return ops.div(logaddexp(ops.mul(x, rate), ops.mul(y, rate)), rate)
-
-
-# -- trigonometric and hyperbolic -----------------------------------------------------------------------
-
-def sin(x: ArrayLike, /) -> Array:
-    """The sine of x in radians."""
-    return ops.sin(inexact(x))
-
-
-def cos(x: ArrayLike, /) -> Array:
-    """The cosine of x in radians."""
-    return ops.cos(inexact(x))
-
-
-def tan(x: ArrayLike, /) -> Array:
-    """The tangent of x in radians."""
-    return ops.tan(inexact(x))
-
-
-def arcsin(x: ArrayLike, /) -> Array:
-    """The inverse sine in radians; NaN of real numbers outside -1 to 1."""
-    return ops.asin(inexact(x))
-
-
-def arccos(x: ArrayLike, /) -> Array:
-    """The inverse cosine in radians; NaN of real numbers outside -1 to 1."""
-    return ops.acos(inexact(x))
-
-
-def arctan(x: ArrayLike, /) -> Array:
-    """The inverse tangent in radians."""
-    return ops.atan(inexact(x))
-
-
-def arctan2(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """The angle in radians of the point with ordinate x1 and abscissa x2; derivative NaN at the origin."""
-    return ops.atan2(*inexact_pair(x1, x2))
-
-
-def sinh(x: ArrayLike, /) -> Array:
-    """The hyperbolic sine."""
-    return ops.sinh(inexact(x))
-
-
-def cosh(x: ArrayLike, /) -> Array:
-    """The hyperbolic cosine."""
-    return ops.cosh(inexact(x))
-
-
-def tanh(x: ArrayLike, /) -> Array:
-    """The hyperbolic tangent."""
-    return ops.tanh(inexact(x))
-
-
-def arcsinh(x: ArrayLike, /) -> Array:
-    """The inverse hyperbolic sine."""
-    return ops.asinh(inexact(x))
-
-
-def arccosh(x: ArrayLike, /) -> Array:
-    """The inverse hyperbolic cosine; NaN of real numbers below 1."""
-    return ops.acosh(inexact(x))
-
-
-def arctanh(x: ArrayLike, /) -> Array:
-    """The inverse hyperbolic tangent; NaN of real numbers outside -1 to 1."""
-    return ops.atanh(inexact(x))
-
-
-asin, acos, atan, atan2 = arcsin, arccos, arctan, arctan2
-asinh, acosh, atanh = arcsinh, arccosh, arctanh
-
-
-def deg2rad(x: ArrayLike, /) -> Array:
-    """Degrees as radians."""
-    x = inexact(x)
-    return ops.mul(x, number(x, math.pi / 180))
-
-
-def rad2deg(x: ArrayLike, /) -> Array:
-    """Radians as degrees."""
-    x = inexact(x)
-    return ops.mul(x, number(x, 180 / math.pi))
-
-
-radians, degrees = deg2rad, rad2deg
-
-
 # -- rounding -----------------------------------------------------------------------------------------
 
 def _rounded(x: ArrayLike, operation: Any) -> Array:
@@ -482,17 +441,32 @@ def _rounded(x: ArrayLike, operation: Any) -> Array:
 
 
 def floor(x: ArrayLike, /) -> Array:
-    """The largest integer not above x, in its dtype; derivative 0."""
+    """The largest integer not above x, in its dtype; derivative 0.
+
+    Example:
+      >>> jnp.floor(jnp.array([0.2, -0.2]))
+      Array([ 0., -1.], dtype=float32)
+    """
     return _rounded(x, ops.floor)
 
 
 def ceil(x: ArrayLike, /) -> Array:
-    """The least integer not below x, in its dtype; derivative 0."""
+    """The least integer not below x, in its dtype; derivative 0.
+
+    Example:
+      >>> jnp.ceil(jnp.array([0.2, -0.2]))
+      Array([ 1., -0.], dtype=float32)
+    """
     return _rounded(x, ops.ceil)
 
 
 def trunc(x: ArrayLike) -> Array:
-    """x without its fraction, in its dtype; derivative 0."""
+    """x without its fraction, in its dtype; derivative 0.
+
+    Example:
+      >>> jnp.trunc(jnp.array([1.7, -1.7]))
+      Array([ 1., -1.], dtype=float32)
+    """
     return _rounded(x, lambda x: ops.select_n(ops.lt(x, number(x, 0)), ops.floor(x), ops.ceil(x)))
 
 
@@ -503,7 +477,12 @@ def _to_even(x: Any) -> Any:
 
 
 def rint(x: ArrayLike, /) -> Array:
-    """The integer nearest to x, the even one of two, as a float; derivative 0."""
+    """The integer nearest to x, the even one of two, as a float; derivative 0.
+
+    Example:
+      >>> jnp.rint(jnp.array([0.5, 1.5]))
+      Array([0., 2.], dtype=float32)
+    """
     x = operand(x)
     t = type_of(x)
     return _to_even(x if dtypes.is_inexact(t.dtype) else retype(x, dtypes.to_inexact(t.dtype)))
@@ -556,13 +535,23 @@ around = round
 # -- complex numbers ------------------------------------------------------------------------------------
 
 def real(val: ArrayLike, /) -> Array:
-    """The real part; of real numbers, they themselves."""
+    """The real part; of real numbers, they themselves.
+
+    Example:
+      >>> jnp.real(jnp.array([1 + 2j]))
+      Array([1.], dtype=float32)
+    """
     x = operand(val)
     return ops.real(x) if dtypes.is_complex(type_of(x).dtype) else as_array(x)
 
 
 def imag(val: ArrayLike, /) -> Array:
-    """The imaginary part; of real numbers, zeros."""
+    """The imaginary part; of real numbers, zeros.
+
+    Example:
+      >>> jnp.imag(jnp.array([1 + 2j]))
+      Array([2.], dtype=float32)
+    """
     x = operand(val)
     t = type_of(x)
     if dtypes.is_complex(t.dtype):
@@ -571,7 +560,12 @@ def imag(val: ArrayLike, /) -> Array:
 
 
 def conjugate(x: ArrayLike, /) -> Array:
-    """The complex conjugate; of real numbers, they themselves."""
+    """The complex conjugate; of real numbers, they themselves.
+
+    Example:
+      >>> jnp.conjugate(jnp.array([1 + 2j]))
+      Array([1.-2.j], dtype=complex64)
+    """
     x = operand(x)
     return ops.conj(x) if dtypes.is_complex(type_of(x).dtype) else as_array(x)
 
@@ -579,23 +573,32 @@ def conjugate(x: ArrayLike, /) -> Array:
 conj = conjugate
 
 
-def angle(z: ArrayLike, deg: bool = False) -> Array:
-    """The angle of a complex number in radians, or in degrees; of a real one 0 or pi."""
-    x = inexact(z)
-    complex_valued = dtypes.is_complex(type_of(x).dtype)
-    result = ops.atan2(ops.imag(x), ops.real(x)) if complex_valued else ops.atan2(number(x, 0), x)
-    return rad2deg(result) if deg else result
-
-
 # -- integers -----------------------------------------------------------------------------------------
 
+def _integers(x1: Any, x2: Any) -> Sequence[Any]:
+    x, y = pair(x1, x2)
+    if not dtypes.is_integer(type_of(x).dtype):
+        raise errors.value_error(f"got {type_of(x)}, integers are required", fix="convert with astype(int)")
+    return x, y
+
+
 def gcd(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The greatest common divisor of integers."""
-    return pairs.gcd(*pair(x1, x2))
+    """The greatest common divisor of integers.
+
+    Example:
+      >>> jnp.gcd(jnp.array([12, 18]), 8)
+      Array([4, 2], dtype=int32)
+    """
+    return pairs.gcd(*_integers(x1, x2))
 
 
 def lcm(x1: ArrayLike, x2: ArrayLike) -> Array:
-    """The least common multiple of integers; 0 if either is 0."""
-    x, y = pair(x1, x2)
+    """The least common multiple of integers; 0 if either is 0.
+
+    Example:
+      >>> jnp.lcm(jnp.array([4, 6]), 10)
+      Array([20, 30], dtype=int32)
+    """
+    x, y = _integers(x1, x2)
     product = ops.mul(ops.div(x, _nonzero_divisor(pairs.gcd(x, y))), y)
     return absolute(product)

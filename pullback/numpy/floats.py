@@ -48,24 +48,34 @@ def constant(value: bool, t: ArrayType) -> Array:
     return broadcast_in_dim(np.bool_(value), shape=t.shape, dims=())
 
 
-def _real(x: Any) -> Any:
+def _real(x: Any, error: type[Exception] = ValueError) -> Any:
     t = type_of(x)
     if dtypes.is_complex(t.dtype):
-        raise errors.value_error(f"got {t}, real numbers are required", fix="take jnp.real and jnp.imag")
+        raise errors.make(error, f"got {t}, real numbers are required", fix="take jnp.real and jnp.imag")
     return x
 
 
 # -- special values -----------------------------------------------------------------------------------
 
 def isnan(x: ArrayLike, /) -> Array:
-    """Whether x is NaN; of complex numbers, whether either part is."""
+    """Whether x is NaN; of complex numbers, whether either part is.
+
+    Example:
+      >>> jnp.isnan(jnp.array([1.0, jnp.inf, jnp.nan]))
+      Array([False, False,  True], dtype=bool)
+    """
     x = operand(x)
     t = type_of(x)
     return ops.ne(x, x) if dtypes.is_inexact(t.dtype) else constant(False, t)
 
 
 def isfinite(x: ArrayLike, /) -> Array:
-    """Whether x is neither infinite nor NaN; of complex numbers, whether both parts are so."""
+    """Whether x is neither infinite nor NaN; of complex numbers, whether both parts are so.
+
+    Example:
+      >>> jnp.isfinite(jnp.array([1.0, jnp.inf, jnp.nan]))
+      Array([ True, False, False], dtype=bool)
+    """
     x = operand(x)
     t = type_of(x)
     if dtypes.is_complex(t.dtype):
@@ -74,7 +84,12 @@ def isfinite(x: ArrayLike, /) -> Array:
 
 
 def isinf(x: ArrayLike, /) -> Array:
-    """Whether x is infinite; of complex numbers, whether either part is."""
+    """Whether x is infinite; of complex numbers, whether either part is.
+
+    Example:
+      >>> jnp.isinf(jnp.array([1.0, -jnp.inf, jnp.nan]))
+      Array([False,  True, False], dtype=bool)
+    """
     x = operand(x)
     t = type_of(x)
     if dtypes.is_complex(t.dtype):
@@ -91,12 +106,22 @@ def _is(x: ArrayLike, value: float, out: Any) -> Array:
 
 
 def isposinf(x: ArrayLike, /, out: None = None) -> Array:
-    """Whether the real number x is inf."""
+    """Whether the real number x is inf.
+
+    Example:
+      >>> jnp.isposinf(jnp.array([-jnp.inf, jnp.inf]))
+      Array([False,  True], dtype=bool)
+    """
     return _is(x, math.inf, out)
 
 
 def isneginf(x: ArrayLike, /, out: None = None) -> Array:
-    """Whether the real number x is -inf."""
+    """Whether the real number x is -inf.
+
+    Example:
+      >>> jnp.isneginf(jnp.array([-jnp.inf, jnp.inf]))
+      Array([ True, False], dtype=bool)
+    """
     return _is(x, -math.inf, out)
 
 
@@ -107,6 +132,10 @@ def nan_to_num(x: ArrayLike, copy: bool = True, nan: ArrayLike = 0.0, posinf: Ar
     Args:
       x: number[...]
       nan, posinf, neginf: the numbers; None: the largest and the least finite one of the dtype.
+
+    Example:
+      >>> jnp.nan_to_num(jnp.array([jnp.nan, 1.0]), nan=-1.0)
+      Array([-1.,  1.], dtype=float32)
     """
     x = operand(x)
     t = type_of(x)
@@ -132,7 +161,12 @@ def _word(dtype: Any) -> np.dtype:
 
 
 def signbit(x: ArrayLike, /) -> Array:
-    """Whether the sign bit of the real number x is set; it is of -0.0."""
+    """Whether the sign bit of the real number x is set; it is of -0.0.
+
+    Example:
+      >>> jnp.signbit(jnp.array([-0.0, 0.0]))
+      Array([ True, False], dtype=bool)
+    """
     x = _real(operand(x))
     t = type_of(x)
     kind = dtypes.kind(t.dtype)
@@ -143,26 +177,46 @@ def signbit(x: ArrayLike, /) -> Array:
 
 
 def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """The real number x1 with the sign of x2. No derivative by x2."""
-    x, y = inexact_pair(_real(operand(x1)), _real(operand(x2)))
+    """The real number x1 with the sign of x2. No derivative by x2.
+
+    Example:
+      >>> jnp.copysign(jnp.array([1.0]), -0.0)
+      Array([-1.], dtype=float32)
+    """
+    x, y = inexact_pair(_real(operand(x1), TypeError), _real(operand(x2), TypeError))
     size = ops.abs(x if type_of(y).weak else retype(x, type_of(x).dtype))
     return ops.select_n(signbit(y), size, ops.neg(size))
 
 
 def nextafter(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """The neighbour of x in its dtype on the way to y."""
+    """The neighbour of x in its dtype on the way to y.
+
+    Example:
+      >>> jnp.nextafter(jnp.array([1.0]), 2.0) > 1
+      Array([ True], dtype=bool)
+    """
     return ops.nextafter(*inexact_pair(x, y))
 
 
 def spacing(x: ArrayLike, /) -> Array:
-    """The distance from the real number x to its neighbour farther from 0, with the sign of x."""
+    """The distance from the real number x to its neighbour farther from 0, with the sign of x.
+
+    Example:
+      >>> jnp.spacing(jnp.float32(1)).item() == 2 ** -23
+      True
+    """
     x = _real(inexact(x))
     size = ops.abs(x)
     return copysign(ops.sub(ops.nextafter(size, number(size, math.inf)), size), x)
 
 
 def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """0 where x1 is negative, 1 where it is positive, and x2 where it is 0."""
+    """0 where x1 is negative, 1 where it is positive, and x2 where it is 0.
+
+    Example:
+      >>> jnp.heaviside(jnp.array([-1.0, 0.0, 1.0]), 0.5)
+      Array([0. , 0.5, 1. ], dtype=float32)
+    """
     x, y = inexact_pair(_real(operand(x1)), _real(operand(x2)))
     zero, one = number(x, 0), number(x, 1)
     sides = ops.select_n(ops.gt(x, zero), ops.select_n(ops.lt(x, zero), y, zero), one)
@@ -195,12 +249,16 @@ def ldexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:
 
     Raises:
       ValueError: if x2 is not of integers, or x1 complex.
+
+    Example:
+      >>> jnp.ldexp(jnp.array([1.0]), 3)
+      Array([8.], dtype=float32)
     """
     x, exponent = _real(inexact(x1)), operand(x2)
     t = type_of(exponent)
     if not dtypes.is_integer(t.dtype) and not dtypes.is_bool(t.dtype):
-        raise errors.value_error(f"the exponent is {t}, integers are required",
-                                 fix="convert it with astype(int)")
+        raise errors.make(errors.OperandError, f"the exponent is {t}, integers are required",
+                          fix="convert it with astype(int)")
     x, exponent = broadcast(x, retype(exponent, dtypes.int32))
     return _times_power(x, exponent)
 
@@ -213,8 +271,12 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
 
     Returns:
       float[...] and i32[...]. The derivative of m is 2 ** -e.
+
+    Example:
+      >>> jnp.frexp(jnp.array([8.0]))
+      (Array([0.5], dtype=float32), Array([4], dtype=int32))
     """
-    x = _real(inexact(x))
+    x = _real(inexact(x), TypeError)
     t = type_of(x)
     info = dtypes.finfo(t.dtype)
     mantissa, word = info.nmant, _word(t.dtype)
@@ -230,7 +292,12 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
 
 
 def modf(x: ArrayLike, /, out: None = None) -> tuple[Array, Array]:
-    """The fraction and the whole part of the real number x, both with its sign; derivatives 1 and 0."""
+    """The fraction and the whole part of the real number x, both with its sign; derivatives 1 and 0.
+
+    Example:
+      >>> jnp.modf(jnp.array([2.5]))
+      (Array([0.5], dtype=float32), Array([2.], dtype=float32))
+    """
     if out is not None:
         raise errors.type_error("out must be None: arrays are immutable", fix="use the result")
     x = as_array(_real(inexact(x)))
@@ -267,7 +334,12 @@ def sinc(x: ArrayLike, /) -> Array:
 
 
 def i0(x: ArrayLike) -> Array:
-    """The modified Bessel function of the first kind and order 0, of real x."""
+    """The modified Bessel function of the first kind and order 0, of real x.
+
+    Example:
+      >>> jnp.i0(jnp.array([0.0]))
+      Array([1.], dtype=float32)
+    """
     x = _real(inexact(x))
     # |x| as x * sign(x) has derivative 0 at 0, as has the even function.
     return ops.mul(ops.exp(ops.mul(x, ops.sign(x))), bessel_i0e(x))
@@ -282,6 +354,10 @@ def unwrap(p: ArrayLike, discont: ArrayLike | None = None, axis: int = -1,
       discont: steps below this are kept; None: half the period.
       axis: the axis the steps are along.
       period: the size of a full turn; of integers, an integer.
+
+    Example:
+      >>> jnp.unwrap(jnp.array([0.0, 2 * jnp.pi]))
+      Array([ 0.0000000e+00, -4.7683716e-07], dtype=float32)
     """
     x, turn = promoted(_real(operand(p)), period)
     x = as_array(x)

@@ -51,7 +51,7 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
     if dtypes.is_bool(numbers.type.dtype):
         numbers = retype(numbers, dtypes.int32)
     if not dtypes.is_integer(numbers.type.dtype):
-        raise errors.type_error(f"x is {numbers.type}, integers are required", fix="convert it with astype(int)")
+        raise errors.make(errors.OperandError, f"x is {numbers.type}, integers are required", fix="convert it with astype(int)")
     if numbers.type.ndim != 1:
         raise errors.value_error(f"x is {numbers.type}, one axis is required", fix="flatten it with ravel")
     n = numbers.type.size
@@ -107,6 +107,10 @@ def histogram_bin_edges(a: ArrayLike, bins: ArrayLike = 10, range: Range = None,
 
     Raises:
       ValueError: for fewer than 1 bin, a known range that falls, or edges with several axes.
+
+    Example:
+      >>> jnp.histogram_bin_edges(jnp.array([0.0, 2.0]), bins=2)
+      Array([0., 1., 2.], dtype=float32)
     """
     x = array(a)
     dtype = dtypes.to_inexact(x.type.dtype)
@@ -181,6 +185,10 @@ def histogram(a: ArrayLike, bins: ArrayLike = 10, range: Range = None, weights: 
 
     Raises:
       ValueError: for weights of another shape; as histogram_bin_edges.
+
+    Example:
+      >>> jnp.histogram(jnp.array([0.0, 1.0, 2.0]), bins=2)
+      (Array([1., 2.], dtype=float32), Array([0., 1., 2.], dtype=float32))
     """
     x = array(a)
     if weights is None:
@@ -215,6 +223,11 @@ def histogram2d(x: ArrayLike, y: ArrayLike, bins: Any = 10, range: Sequence[Rang
 
     Returns:
       (counts[k, l], edges of x, edges of y)
+
+    Example:
+      >>> jnp.histogram2d(jnp.array([0.0, 1.0]), jnp.array([0.0, 1.0]), bins=2)[0]
+      Array([[1, 0],
+             [0, 1]], dtype=int32)
     """
     pair = [as_array(v) for v in promoted(x, y)]
     if pair[0].type.ndim != 1 or pair[0].type.shape != pair[1].type.shape:
@@ -242,6 +255,11 @@ def histogramdd(sample: ArrayLike, bins: Any = 10, range: Sequence[Range] | None
 
     Raises:
       ValueError: if bins, range or weights do not fit the sample.
+
+    Example:
+      >>> jnp.histogramdd(jnp.array([[0.0, 0.0], [1.0, 1.0]]), bins=2)[0]
+      Array([[1, 0],
+             [0, 1]], dtype=int32)
     """
     points = array(sample)
     if points.type.ndim != 2:

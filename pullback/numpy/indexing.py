@@ -23,6 +23,7 @@ from pullback.core.values import value
 from pullback.core.vector import zeros_like
 from pullback.lax.index import applied, repeated
 from pullback.lax.operand import placed, retype
+from pullback.numpy.bounds import check_index
 from pullback.numpy.positions import NEW, Known, Many, Plan, Slice, Traced, indices, parse, traced_mask
 from pullback.numpy.promotion import as_array, broadcast_to
 from pullback.ops import index as reads
@@ -399,6 +400,7 @@ class AtIndex:
           mode: None or 'clip': the nearest element; 'fill': `fill_value`.
           fill_value: None: NaN, the least signed or the greatest unsigned integer, or True.
         """
+        check_index(self.array.type, self.index, mode, wrap_negative_indices)
         how = CLIP if mode is None else GatherScatterMode.from_any(mode)
         fill = None if fill_value is None else np.asarray(fill_value).item()
         out = getitem(self.array, self.index, how, fill, unique_indices, indices_are_sorted,
@@ -467,6 +469,7 @@ class AtIndex:
     def _update(self, operation: str, values: Any, *, indices_are_sorted: bool = False,
                 unique_indices: bool = False, mode: Any = None, out_sharding: Any = None,
                 wrap_negative_indices: bool = True) -> Array:
+        check_index(self.array.type, self.index, mode, wrap_negative_indices)
         out = update(self.array, self.index, values, operation, GatherScatterMode.from_any(mode),
                      unique_indices, indices_are_sorted, wrap_negative_indices)
         return placed(out, out_sharding)

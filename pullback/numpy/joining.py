@@ -59,12 +59,12 @@ def _operands(arrays: Any, dtype: DTypeLike) -> list[Any]:
 def _joined(xs: Sequence[Any], axis: int) -> Any:
     first = xs[0].type
     for i, x in enumerate(xs):
+        if not x.type.ndim:
+            raise errors.value_error(f"operand {i} is {x.type}: arrays without axes cannot be concatenated",
+                                     fix="use jnp.stack, or axis=None")
         if x.type.ndim != first.ndim:
             raise errors.type_error(f"operand 0 is {first}, operand {i} is {x.type}: they differ in rank",
                                     fix="reshape one of them (x[None], jnp.expand_dims)")
-    if first.ndim == 0:
-        raise errors.value_error(f"operand 0 is {first}: arrays without axes cannot be concatenated",
-                                 fix="use jnp.stack, or axis=None")
     axis = one_axis(axis, first.ndim)
     return xs[0] if len(xs) == 1 else move.concatenate(*xs, axis=axis)
 
@@ -114,7 +114,12 @@ def _joined_rows(x: Any, axis: int | None, dtype: Any) -> Any:
 
 
 def concat(arrays: Sequence[ArrayLike], /, *, axis: int | None = 0) -> Array:
-    """Arrays one after the other along an axis they have; see concatenate."""
+    """Arrays one after the other along an axis they have; see concatenate.
+
+    Example:
+      >>> jnp.concat([jnp.arange(2), jnp.arange(2)])
+      Array([0, 1, 0, 1], dtype=int32)
+    """
     return concatenate(arrays, axis)
 
 
@@ -128,6 +133,11 @@ def stack(arrays: Arrays, axis: int = 0, out: None = None, dtype: DTypeLike | No
 
     Raises:
       ValueError: if the shapes differ, or there are no arrays.
+
+    Example:
+      >>> jnp.stack([jnp.arange(2), jnp.arange(2)], axis=1)
+      Array([[0, 0],
+             [1, 1]], dtype=int32)
     """
     no_out(out)
     if isinstance(arrays, (Array, np.ndarray)):
@@ -169,6 +179,11 @@ def vstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
 
     Raises:
       TypeError: if other sizes differ.
+
+    Example:
+      >>> jnp.vstack([jnp.arange(2), jnp.arange(2)])
+      Array([[0, 1],
+             [0, 1]], dtype=int32)
     """
     return concatenate(_shaped(tup, dtype, two_or_more), 0)
 
@@ -178,6 +193,10 @@ def hstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
 
     Raises:
       TypeError: if other sizes differ.
+
+    Example:
+      >>> jnp.hstack([jnp.arange(2), jnp.arange(2)])
+      Array([0, 1, 0, 1], dtype=int32)
     """
     xs = _shaped(tup, dtype, one_or_more)
     ndim = xs.type.ndim - 1 if isinstance(xs, Array) else xs[0].type.ndim
@@ -189,6 +208,10 @@ def dstack(tup: Arrays, dtype: DTypeLike | None = None) -> Array:
 
     Raises:
       TypeError: if other sizes differ.
+
+    Example:
+      >>> jnp.dstack([jnp.arange(2), jnp.arange(2)]).shape
+      (1, 2, 2)
     """
     return concatenate(_shaped(tup, dtype, three_or_more), 2)
 
@@ -198,6 +221,11 @@ def column_stack(tup: Arrays) -> Array:
 
     Raises:
       TypeError: if other sizes differ.
+
+    Example:
+      >>> jnp.column_stack([jnp.arange(2), jnp.arange(2)])
+      Array([[0, 0],
+             [1, 1]], dtype=int32)
     """
     return concatenate(_shaped(tup, None, lambda sizes: (*(sizes or (1,)), 1) if len(sizes) < 2 else sizes), 1)
 
@@ -251,7 +279,12 @@ def block(arrays: Any) -> Array:
 
 
 def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
-    """`arr` and after it `values`, along `axis`; None: both flattened."""
+    """`arr` and after it `values`, along `axis`; None: both flattened.
+
+    Example:
+      >>> jnp.append(jnp.arange(2), 9)
+      Array([0, 1, 9], dtype=int32)
+    """
     return concatenate([operand(arr), operand(values)], axis)
 
 
@@ -278,7 +311,12 @@ def split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array
 
 
 def array_split(ary: ArrayLike, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """Consecutive pieces along an axis, as `split`; of n pieces that cannot be equal the first are larger by one."""
+    """Consecutive pieces along an axis, as `split`; of n pieces that cannot be equal the first are larger by one.
+
+    Example:
+      >>> jnp.array_split(jnp.arange(3), 2)
+      [Array([0, 1], dtype=int32), Array([2], dtype=int32)]
+    """
     return _split(ary, indices_or_sections, axis, False)
 
 
@@ -317,23 +355,43 @@ def _check_rank(ary: ArrayLike, least: int) -> Any:
 
 
 def hsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
-    """Pieces along the second axis, of a vector along its only one; see split."""
+    """Pieces along the second axis, of a vector along its only one; see split.
+
+    Example:
+      >>> jnp.hsplit(jnp.arange(4), 2)
+      [Array([0, 1], dtype=int32), Array([2, 3], dtype=int32)]
+    """
     x = _check_rank(ary, 1)
     return _split(x, indices_or_sections, 0 if x.type.ndim == 1 else 1, True)
 
 
 def vsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
-    """Pieces along the first axis; see split."""
+    """Pieces along the first axis; see split.
+
+    Example:
+      >>> len(jnp.vsplit(jnp.ones((4, 1)), 2))
+      2
+    """
     return _split(_check_rank(ary, 1), indices_or_sections, 0, True)
 
 
 def dsplit(ary: ArrayLike, indices_or_sections: Any) -> list[Array]:
-    """Pieces along the third axis; see split."""
+    """Pieces along the third axis; see split.
+
+    Example:
+      >>> len(jnp.dsplit(jnp.ones((1, 1, 4)), 2))
+      2
+    """
     return _split(_check_rank(ary, 3), indices_or_sections, 2, True)
 
 
 def unstack(x: ArrayLike, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """The n elements of the array along `axis`, each without that axis."""
+    """The n elements of the array along `axis`, each without that axis.
+
+    Example:
+      >>> jnp.unstack(jnp.array([[1, 2], [3, 4]]))
+      (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
+    """
     x = _check_rank(x, 1)
     axis = one_axis(axis, x.type.ndim)
     sizes = x.type.shape[:axis] + x.type.shape[axis + 1:]
@@ -352,6 +410,10 @@ def tile(A: ArrayLike, reps: int | Sequence[int]) -> Array:
 
     Raises:
       ValueError: for a negative number.
+
+    Example:
+      >>> jnp.tile(jnp.arange(2), 2)
+      Array([0, 1, 0, 1], dtype=int32)
     """
     x = array(A)
     times = as_shape(reps, "reps")
@@ -403,7 +465,7 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *, total_r
     counts = operand(repeats)
     t = type_of(counts)
     if not dtypes.is_integer(t.dtype):
-        raise errors.type_error(f"repeats is {t}, integers are required", fix="convert it with astype(int)")
+        raise errors.make(errors.OperandError, f"repeats is {t}, integers are required", fix="convert it with astype(int)")
     if t.size not in (1, n):
         raise errors.value_error(f"repeats is {t}; one number, or {n} for the elements along axis {axis} of {x.type}, "
                                  "are required", fix="give a number for each element")
@@ -451,6 +513,10 @@ def resize(a: ArrayLike, new_shape: Any) -> Array:
 
     Raises:
       ValueError: for a negative size.
+
+    Example:
+      >>> jnp.resize(jnp.arange(2), (3,))
+      Array([0, 1, 0], dtype=int32)
     """
     x = ravel(array(a))
     sizes = as_shape(new_shape, "new_shape")

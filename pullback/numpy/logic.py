@@ -69,12 +69,21 @@ def equal(x: ArrayLike, y: ArrayLike, /) -> Array:
 
     Args:
       x, y: any[...], promoted to one dtype and broadcast to one shape.
+
+    Example:
+      >>> jnp.equal(jnp.array([1, 2]), 2)
+      Array([False,  True], dtype=bool)
     """
     return _same(*_operands(x, y))
 
 
 def not_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether x != y; NaN differs from everything."""
+    """Whether x != y; NaN differs from everything.
+
+    Example:
+      >>> jnp.not_equal(jnp.array([1, 2]), 2)
+      Array([ True, False], dtype=bool)
+    """
     x, y = _operands(x, y)
     return ops.ne(x, y) if not type_of(x).is_key else bits.not_(_same(x, y))
 
@@ -90,22 +99,42 @@ def _ordered(x: ArrayLike, y: ArrayLike, strict: Any, operation: Any) -> Any:
 
 
 def less(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether x < y; complex numbers by real, then imaginary part."""
+    """Whether x < y; complex numbers by real, then imaginary part.
+
+    Example:
+      >>> jnp.less(jnp.array([1, 2]), 2)
+      Array([ True, False], dtype=bool)
+    """
     return _ordered(x, y, ops.lt, ops.lt)
 
 
 def less_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether x <= y; complex numbers by real, then imaginary part."""
+    """Whether x <= y; complex numbers by real, then imaginary part.
+
+    Example:
+      >>> jnp.less_equal(jnp.array([1, 2]), 1)
+      Array([ True, False], dtype=bool)
+    """
     return _ordered(x, y, ops.lt, ops.le)
 
 
 def greater(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether x > y; complex numbers by real, then imaginary part."""
+    """Whether x > y; complex numbers by real, then imaginary part.
+
+    Example:
+      >>> jnp.greater(jnp.array([1, 2]), 1)
+      Array([False,  True], dtype=bool)
+    """
     return _ordered(x, y, ops.gt, ops.gt)
 
 
 def greater_equal(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether x >= y; complex numbers by real, then imaginary part."""
+    """Whether x >= y; complex numbers by real, then imaginary part.
+
+    Example:
+      >>> jnp.greater_equal(jnp.array([1, 2]), 2)
+      Array([False,  True], dtype=bool)
+    """
     return _ordered(x, y, ops.gt, ops.ge)
 
 
@@ -122,22 +151,42 @@ def truth(x: ArrayLike) -> Any:
 
 
 def logical_and(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether both are not zero."""
+    """Whether both are not zero.
+
+    Example:
+      >>> jnp.logical_and(jnp.array([0, 3]), True)
+      Array([False,  True], dtype=bool)
+    """
     return bits.and_(*broadcast(truth(x), truth(y)))
 
 
 def logical_or(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether at least one is not zero."""
+    """Whether at least one is not zero.
+
+    Example:
+      >>> jnp.logical_or(jnp.array([0, 3]), False)
+      Array([False,  True], dtype=bool)
+    """
     return bits.or_(*broadcast(truth(x), truth(y)))
 
 
 def logical_xor(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Whether exactly one is not zero."""
+    """Whether exactly one is not zero.
+
+    Example:
+      >>> jnp.logical_xor(jnp.array([0, 3]), True)
+      Array([ True, False], dtype=bool)
+    """
     return bits.xor(*broadcast(truth(x), truth(y)))
 
 
 def logical_not(x: ArrayLike, /) -> Array:
-    """Whether it is zero."""
+    """Whether it is zero.
+
+    Example:
+      >>> jnp.logical_not(jnp.array([0, 3]))
+      Array([ True, False], dtype=bool)
+    """
     x = operand(x)
     t = type_of(x)
     if t.dtype == dtypes.bool_:
@@ -149,22 +198,42 @@ def logical_not(x: ArrayLike, /) -> Array:
 # -- bits ---------------------------------------------------------------------------------------------
 
 def bitwise_and(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """The bits set in both integers; of booleans, whether both are true."""
+    """The bits set in both integers; of booleans, whether both are true.
+
+    Example:
+      >>> jnp.bitwise_and(jnp.array([6, 5]), 3)
+      Array([2, 1], dtype=int32)
+    """
     return bits.and_(*pair(x, y))
 
 
 def bitwise_or(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """The bits set in either integer; of booleans, whether either is true."""
+    """The bits set in either integer; of booleans, whether either is true.
+
+    Example:
+      >>> jnp.bitwise_or(jnp.array([6, 5]), 3)
+      Array([7, 7], dtype=int32)
+    """
     return bits.or_(*pair(x, y))
 
 
 def bitwise_xor(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """The bits that differ; of booleans, whether they differ."""
+    """The bits that differ; of booleans, whether they differ.
+
+    Example:
+      >>> jnp.bitwise_xor(jnp.array([6, 5]), 3)
+      Array([5, 6], dtype=int32)
+    """
     return bits.xor(*pair(x, y))
 
 
 def invert(x: ArrayLike, /) -> Array:
-    """Every bit of integers inverted; of booleans, whether it is false."""
+    """Every bit of integers inverted; of booleans, whether it is false.
+
+    Example:
+      >>> jnp.invert(jnp.array([0, 1]))
+      Array([-1, -2], dtype=int32)
+    """
     return bits.not_(operand(x))
 
 
@@ -172,18 +241,33 @@ bitwise_not = bitwise_invert = invert
 
 
 def bitwise_count(x: ArrayLike, /) -> Array:
-    """How many bits of |x| are set: int[...] -> u8[...]."""
+    """How many bits of |x| are set: int[...] -> u8[...].
+
+    Example:
+      >>> jnp.bitwise_count(jnp.array([7, 8]))
+      Array([3, 1], dtype=uint8)
+    """
     count = bits.population_count(absolute(*numbers(x)))
     return convert_element_type(count, dtype=dtypes.uint8)
 
 
 def left_shift(x: ArrayLike, y: ArrayLike, /) -> Array:
-    """Integers moved up by y bits; 0 where y is not below their width."""
+    """Integers moved up by y bits; 0 where y is not below their width.
+
+    Example:
+      >>> jnp.left_shift(jnp.array([1, 3]), 2)
+      Array([ 4, 12], dtype=int32)
+    """
     return bits.shift_left(*broadcast(*numbers(x, y)))
 
 
 def right_shift(x1: ArrayLike, x2: ArrayLike, /) -> Array:
-    """Integers moved down by x2 bits; signed ones keep their sign."""
+    """Integers moved down by x2 bits; signed ones keep their sign.
+
+    Example:
+      >>> jnp.right_shift(jnp.array([8, -8]), 1)
+      Array([ 4, -4], dtype=int32)
+    """
     x, y = broadcast(*numbers(x1, x2))
     signed = dtypes.kind(type_of(x).dtype) != "u"
     return bits.shift_right_arithmetic(x, y) if signed else bits.shift_right_logical(x, y)
@@ -195,7 +279,12 @@ bitwise_left_shift, bitwise_right_shift = left_shift, right_shift
 # -- what an object is --------------------------------------------------------------------------------
 
 def isreal(x: ArrayLike) -> Array:
-    """Whether the imaginary part is 0."""
+    """Whether the imaginary part is 0.
+
+    Example:
+      >>> jnp.isreal(jnp.array([1 + 0j, 1j]))
+      Array([ True, False], dtype=bool)
+    """
     x = operand(x)
     t = type_of(x)
     if dtypes.is_complex(t.dtype):
@@ -205,24 +294,44 @@ def isreal(x: ArrayLike) -> Array:
 
 
 def iscomplex(x: ArrayLike) -> Array:
-    """Whether the imaginary part is not 0."""
+    """Whether the imaginary part is not 0.
+
+    Example:
+      >>> jnp.iscomplex(jnp.array([1 + 0j, 1j]))
+      Array([False,  True], dtype=bool)
+    """
     return bits.not_(isreal(x))
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether `x` has a complex dtype, whatever its numbers."""
+    """Whether `x` has a complex dtype, whatever its numbers.
+
+    Example:
+      >>> jnp.iscomplexobj(jnp.array([1j]))
+      True
+    """
     if isinstance(x, (list, tuple)):
         return any(iscomplexobj(item) for item in x)
-    return x is not None and dtypes.is_complex(type_of(operand(x)).dtype)
+    return x is not None and not isinstance(x, str) and dtypes.is_complex(type_of(operand(x)).dtype)
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether `x` has no complex dtype."""
+    """Whether `x` has no complex dtype.
+
+    Example:
+      >>> jnp.isrealobj(jnp.array([1.0]))
+      True
+    """
     return not iscomplexobj(x)
 
 
 def isscalar(element: Any) -> bool:
-    """Whether `element` is a scalar or an array without axes."""
+    """Whether `element` is a scalar or an array without axes.
+
+    Example:
+      >>> jnp.isscalar(3.0)
+      True
+    """
     if isinstance(element, (Array, np.ndarray)) or hasattr(element, "__jax_array__"):
         return not type_of(operand(element)).shape
     return bool(np.isscalar(element))
@@ -258,12 +367,19 @@ def isclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike
 
 def allclose(a: ArrayLike, b: ArrayLike, rtol: ArrayLike = 1e-05, atol: ArrayLike = 1e-08,
              equal_nan: bool = False) -> Array:
-    """Whether all elements are close: see `isclose`. bool[]."""
+    """Whether all elements are close: see `isclose`. bool[].
+
+    Example:
+      >>> jnp.allclose(jnp.array([1.0]), jnp.array([1.0 + 1e-7])).item()
+      True
+    """
     return _all(isclose(a, b, rtol, atol, equal_nan))
 
 
 def _loose(x: Any) -> Any:
     """An array or number, or a sequence of them."""
+    if x is None:
+        raise errors.value_error("got None, an array or a number is required", fix="pass an array")
     return as_array(operand(np.asarray(x) if isinstance(x, (list, tuple)) else x))
 
 
@@ -275,7 +391,12 @@ def _equal(x: Any, y: Any, equal_nan: bool = False) -> Array:
 
 
 def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
-    """Whether two arrays have one shape and equal elements. bool[]."""
+    """Whether two arrays have one shape and equal elements. bool[].
+
+    Example:
+      >>> jnp.array_equal(jnp.arange(2), jnp.arange(3)).item()
+      False
+    """
     x, y = _loose(a1), _loose(a2)
     if x.type.shape != y.type.shape:
         return as_array(np.bool_(False))
@@ -283,7 +404,12 @@ def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Array:
 
 
 def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """Whether two arrays broadcast to one shape and then have equal elements. bool[]."""
+    """Whether two arrays broadcast to one shape and then have equal elements. bool[].
+
+    Example:
+      >>> jnp.array_equiv(jnp.array([1, 1]), 1).item()
+      True
+    """
     x, y = _loose(a1), _loose(a2)
     try:
         np.broadcast_shapes(x.type.shape, y.type.shape)
@@ -320,7 +446,7 @@ def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None 
     if size is not None or fill_value is not None:
         raise errors.value_error("size and fill_value are for where(condition) alone", fix="leave them out")
     first, second = promoted(x, y)
-    test, first, second = broadcast(truth(condition), first, second)
+    test, first, second = broadcast(truth(condition), first, second, any_rank=True)
     return ops.select_n(test, second, first)
 
 
@@ -344,7 +470,7 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
                                  "both and at least one are required", fix="give a choice for each condition")
     values = promoted(*choicelist, default)
     n = len(condlist)
-    arrays = broadcast(*map(truth, condlist), *values)
+    arrays = broadcast(*map(truth, condlist), *values, any_rank=True)
     result = arrays[-1]
     for test, choice in zip(arrays[n - 1::-1], arrays[-2:n - 1:-1]):
         result = ops.select_n(test, result, choice)
@@ -369,6 +495,10 @@ def piecewise(x: ArrayLike, condlist: Array | Sequence[ArrayLike],
 
     Raises:
       ValueError: if the numbers of conditions and functions do not go together.
+
+    Example:
+      >>> jnp.piecewise(jnp.array([-1.0, 2.0]), [jnp.array([True, False])], [0.0, lambda x: x * 10])
+      Array([ 0., 20.], dtype=float32)
     """
     at = as_array(operand(x))
     n, choices = len(condlist), list(funclist)

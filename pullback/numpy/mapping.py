@@ -30,6 +30,10 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *arg
 
     Returns:
       any[*before, *shape of the function's result, *after]
+
+    Example:
+      >>> jnp.apply_along_axis(jnp.sum, 1, jnp.ones((2, 3)))
+      Array([3., 3.], dtype=float32)
     """
     x = array(arr)
     place = one_axis(axis, x.type.ndim)
@@ -54,6 +58,10 @@ def apply_over_axes(func: Callable[[ArrayLike, int], Array], a: ArrayLike, axes:
 
     Raises:
       ValueError: if the function returns another number of axes.
+
+    Example:
+      >>> jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3)), [0, 1]).item()
+      6.0
     """
     x = array(a)
     for axis in (axes,) if isinstance(axes, int) else axes:

@@ -12,10 +12,11 @@ from pullback.core.array import Array
 from pullback.lax.operand import retype
 from pullback.numpy import elementwise, logic, shape
 from pullback.numpy.arguments import no_out
+from pullback.numpy.bounds import check_index
 from pullback.numpy.indexing import At, getitem
 from pullback.ops import elementwise as ops
 from pullback.ops import move
-from pullback.ops.convert import bitcast_convert_type, convert_element_type
+from pullback.ops.convert import bitcast_convert_type, convert_element_type, copy
 
 # Functions whose first argument is the array, and whose other arguments are those of the method.
 _FUNCTIONS = (
@@ -85,6 +86,7 @@ _UNARY = {"neg": elementwise.negative, "pos": elementwise.positive, "abs": eleme
 # -- methods ------------------------------------------------------------------------------------------
 
 def __getitem__(self: Array, index: Any) -> Array:  # noqa: N807
+    check_index(self.type, index, None, True)
     return getitem(self, index)
 
 
@@ -181,9 +183,37 @@ def view(self: Array, dtype: Any = None, type: None = None) -> Array:
     return ops.complex(getitem(pairs, (..., 0)), getitem(pairs, (..., 1)))
 
 
+def byteswap(self: Array) -> Array:
+    """The elements with their bytes in reverse order; of complex numbers, those of each part."""
+    dtype = self.dtype
+    width = dtypes.itemsize_bits(dtypes.to_real(dtype) if dtypes.is_complex(dtype) else dtype) // 8
+    if width <= 1:
+        return self
+    pieces = view(move.reshape(self, shape=(*self.shape, 1)), np.uint8)
+    whole = pieces.shape
+    rows = move.reshape(pieces, shape=(*self.shape, whole[-1] // width, width))
+    swapped = move.reshape(move.rev(rows, axes=(len(whole),)), shape=whole)
+    return move.reshape(view(swapped, dtype), shape=self.shape)
+
+
+def clone(self: Array) -> Array:
+    """A copy of the array."""
+    return copy(self)  # type: ignore[no-any-return]
+
+
+def _no_flat(self: Array) -> Any:
+    raise errors.make(errors.UnsupportedError, "flat: arrays are immutable and have no iterator that writes", op="",
+                      fix="use x.ravel() to read, x.at[...] to write")
+
+
 def __array_namespace__(self: Array, *, api_version: str | None = None) -> Any:  # noqa: N807
     """The module of the array functions."""
     return _namespace["module"]
+
+
+def __buffer__(self: Array, flags: int) -> memoryview:  # noqa: N807
+    """The memory of the elements, to read (for memoryview, from Python 3.12 on)."""
+    return memoryview(self.__array__())  # np.asarray would ask for the buffer again
 
 
 _namespace: dict[str, Any] = {}
@@ -215,9 +245,10 @@ def install(module: Any) -> None:
     if "matmul" in names:
         Array.__matmul__ = _binary("__matmul__", names["matmul"])  # type: ignore[attr-defined]
         Array.__rmatmul__ = _reflected("__rmatmul__", names["matmul"])  # type: ignore[attr-defined]
-    for function in (__getitem__, __contains__, __round__, __array_namespace__, reshape, flatten, transpose,
-                     astype, tobytes, view, compress):
+    for function in (__getitem__, __contains__, __round__, __array_namespace__, __buffer__, reshape, flatten, transpose,
+                     astype, tobytes, view, byteswap, clone, compress):
         setattr(Array, function.__name__, function)
     for name, getter in (("T", shape.transpose), ("mT", shape.matrix_transpose), ("real", elementwise.real),
-                         ("imag", elementwise.imag), ("at", At)):
+                         ("imag", elementwise.imag), ("at", At), ("flat", _no_flat),
+                         ("__numpy_dtype__", lambda self: self.dtype)):
         setattr(Array, name, property(getter))

@@ -14,6 +14,7 @@ from pullback.lax.control_flow import scan
 from pullback.lax.operand import retype
 from pullback.numpy import promotion
 from pullback.numpy.arguments import ArrayLike, array, integer, known, like, part
+from pullback.numpy.linalg.decompositions import eigvals
 from pullback.numpy.samples import convolve
 from pullback.ops import elementwise, move
 
@@ -48,6 +49,10 @@ def polyval(p: ArrayLike, x: ArrayLike, *, unroll: int = 16) -> Array:
 
     Raises:
       ValueError: if `p` has no axis.
+
+    Example:
+      >>> jnp.polyval(jnp.array([1, 2, 3]), 2).item()
+      11
     """
     coefficients, at = [_strong(array(v)) for v in promotion.promoted(p, x)]
     if not coefficients.type.ndim:
@@ -87,6 +92,10 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
 
     Returns:
       number[max(m, n)]
+
+    Example:
+      >>> jnp.polyadd(jnp.array([1, 2]), jnp.array([3]))
+      Array([1, 5], dtype=int32)
     """
     x, y = [_vector(v, name) for v, name in zip(promotion.promoted(a1, a2), ("a1", "a2"))]
     n = max(x.type.size, y.type.size)
@@ -94,7 +103,12 @@ def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array:
 
 
 def polysub(a1: ArrayLike, a2: ArrayLike) -> Array:
-    """The difference of two polynomials; as polyadd."""
+    """The difference of two polynomials; as polyadd.
+
+    Example:
+      >>> jnp.polysub(jnp.array([1, 2]), jnp.array([3]))
+      Array([ 1, -1], dtype=int32)
+    """
     x, y = [_vector(v, name) for v, name in zip(promotion.promoted(a1, a2), ("a1", "a2"))]
     n = max(x.type.size, y.type.size)
     return elementwise.sub(_padded(x, n), _padded(y, n))  # type: ignore[no-any-return]
@@ -120,6 +134,10 @@ def polymul(a1: ArrayLike, a2: ArrayLike, *, trim_leading_zeros: bool = False) -
 
     Raises:
       ValueError: if an operand has not one axis.
+
+    Example:
+      >>> jnp.polymul(jnp.array([1, 1]), jnp.array([1, -1]))
+      Array([ 1.,  0., -1.], dtype=float32)
     """
     factors = [_vector(v, name) for v, name in zip(promotion.promoted_inexact(a1, a2), ("a1", "a2"))]
     if trim_leading_zeros:
@@ -141,6 +159,10 @@ def polydiv(u: ArrayLike, v: ArrayLike, *, trim_leading_zeros: bool = False) -> 
 
     Raises:
       ValueError: if an operand has not one axis, or the divisor no coefficient.
+
+    Example:
+      >>> jnp.polydiv(jnp.array([1.0, 0.0, -1.0]), jnp.array([1.0, 1.0]))[0]
+      Array([ 1., -1.], dtype=float32)
     """
     rest, divisor = [_vector(p, name) for p, name in zip(promotion.promoted_inexact(u, v), ("u", "v"))]
     m, n = rest.type.size, divisor.type.size
@@ -174,6 +196,10 @@ def polyder(p: ArrayLike, m: int = 1) -> Array:
 
     Returns:
       float or complex[max(n - m, 0)]
+
+    Example:
+      >>> jnp.polyder(jnp.array([1, 2, 3]))
+      Array([2., 2.], dtype=float32)
     """
     x, order = _strong(promotion.inexact(_vector(p, "p"))), _order(m)
     n = x.type.size
@@ -200,6 +226,10 @@ def polyint(p: ArrayLike, m: int = 1, k: int | ArrayLike | None = None) -> Array
 
     Raises:
       ValueError: if there are neither 1 nor m constants.
+
+    Example:
+      >>> jnp.polyint(jnp.array([2.0, 1.0]))
+      Array([1., 1., 0.], dtype=float32)
     """
     order = _order(m)
     x, constants = promotion.promoted_inexact(_vector(p, "p"), 0 if k is None else k)
@@ -220,24 +250,28 @@ def polyint(p: ArrayLike, m: int = 1, k: int | ArrayLike | None = None) -> Array
 
 
 def poly(seq_of_zeros: ArrayLike) -> Array:
-    """The polynomial with these zeros and a first coefficient of 1.
+    """The polynomial with these zeros and a first coefficient of 1, or the characteristic one of a matrix.
 
     Args:
-      seq_of_zeros: number[n]
+      seq_of_zeros: number[n], or a matrix number[n, n], whose eigenvalues are the zeros.
 
     Returns:
-      float or complex[n + 1]; for no zeros the scalar 1
+      float or complex[n + 1], of a matrix complex; for no zeros the scalar 1
 
     Raises:
-      UnsupportedError: for a matrix, whose characteristic polynomial would need its eigenvalues.
+      ValueError: for a matrix that is empty or not square.
+
+    Example:
+      >>> jnp.poly(jnp.array([1.0, 2.0]))
+      Array([ 1., -3.,  2.], dtype=float32)
     """
     zeros = _strong(promotion.inexact(array(seq_of_zeros)))
     if zeros.type.ndim == 0:
         zeros = move.reshape(zeros, shape=(1,))
     if zeros.type.ndim == 2:
-        raise errors.make(errors.UnsupportedError,
-                          f"got {zeros.type}: the characteristic polynomial of a matrix needs its "
-                          "eigenvalues, which pullback does not have", fix="pass the eigenvalues")
+        if not zeros.type.size:
+            raise errors.value_error(f"got {zeros.type}, which has no elements", fix="pass its eigenvalues")
+        zeros = eigvals(zeros)
     zeros = _vector(zeros, "seq_of_zeros")
     out = array(zeros.type.dtype.type(1))
     if zeros.type.size:
@@ -262,6 +296,11 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Arra
 
     Raises:
       ValueError: if `x` has not one axis, or `N` is negative.
+
+    Example:
+      >>> jnp.vander(jnp.array([2, 3]), 3)
+      Array([[4, 2, 1],
+             [9, 3, 1]], dtype=int32)
     """
     value = _vector(x, "x")
     count = value.type.size if N is None else integer(N, "N")

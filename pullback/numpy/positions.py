@@ -166,6 +166,8 @@ def _entry(e: Any, alone: bool) -> Any:
         return int(e) if e.ndim == 0 else np.asarray(e).astype(np.int64)
     if hasattr(e, "__jax_array__"):
         return _entry(value(e), alone)
+    if isinstance(e, DynamicSlice):
+        return e
     if isinstance(e, (float, complex, str)):
         raise _wrong(repr(e))
     try:
@@ -211,6 +213,55 @@ def _bound(bound: Any) -> int | None:
                           fix="convert it with int()") from None
 
 
+class DynamicSlice:
+    """A slice of known size at a start that is an array; moved inside where it would leave the axis."""
+
+    def __init__(self, start: Array, size: int, stride: int) -> None:
+        self.start, self.size, self.stride = start, size, stride
+
+    def __repr__(self) -> str:
+        return f"Slice(start={self.start}, size={self.size}, stride={self.stride})"
+
+    def positions(self, n: int) -> Any:
+        """The positions along an axis of size `n`."""
+        number = TABLE["convert_element_type"](self.start, dtype=dtypes.int32, weak=False)
+        last = np.int32(n - 1 - (self.size - 1) * self.stride)
+        number = TABLE["max"](TABLE["min"](number, last), np.int32(0))
+        steps = value(np.arange(self.size, dtype=np.int32) * np.int32(self.stride))
+        return TABLE["add"](TABLE["broadcast_in_dim"](number, shape=(self.size,), dims=()), steps)
+
+
+_NO_SIZE = object()
+
+
+def ds(start: Any, size: Any = _NO_SIZE, stride: int | None = None) -> Any:
+    """The index of `size` positions from `start` on, every `stride`-th; of ds(size), from the first on.
+
+    Args:
+      start: an int, or int[], which may be traced.
+      size, stride: ints.
+
+    Raises:
+      TypeError: if the size is no int, or the start no integer. ValueError: if the size is negative.
+
+    Example:
+      >>> jnp.arange(6)[jax.ds(1, 3)]
+      Array([1, 2, 3], dtype=int32)
+    """
+    if size is _NO_SIZE:
+        start, size = 0, start
+    count, step = _bound(size), 1 if stride is None else _bound(stride)
+    if count is None or step is None or count < 0 or step < 1:
+        raise errors.value_error(f"size is {size!r} and stride {stride!r}, at least 0 and 1 are required", op="ds",
+                                 fix="give the number of positions")
+    first = 0 if start is None else start
+    if isinstance(first, Array) and dtypes.is_integer(first.dtype) and not first.shape:
+        return DynamicSlice(first, count, step)
+    low = _bound(first)
+    assert low is not None
+    return slice(low, low + count * step, step)
+
+
 def positions_of(entry: slice, n: int) -> Slice:
     """The positions of a slice of an axis of size `n`."""
     start, stop, step = [_bound(b) for b in (entry.start, entry.stop, entry.step)]
@@ -240,7 +291,10 @@ def parse(x: ArrayType, index: Any, wrap: bool = True) -> Plan:
             continue
         n = shape[axis]
         axis += 1
-        if type(entry) is slice:
+        if isinstance(entry, DynamicSlice):
+            items.append(Many(entry.positions(n), n))
+            arrays += 1
+        elif type(entry) is slice:
             items.append(positions_of(entry, n))
         elif type(entry) is int:
             items.append(Known(entry + n if entry < 0 and wrap else entry, n))

@@ -144,16 +144,27 @@ def broadcast_to(x: Any, shape: tuple[int, ...]) -> Any:
     t = type_of(x)
     if t.shape == shape:
         return x
-    if len(t.shape) > len(shape) or any(
-            a not in (1, b) for a, b in zip(t.shape[::-1], shape[::-1], strict=False)):
+    plan = _stretch(t.shape, shape)
+    if plan is None:
         raise errors.value_error(f"{t} cannot be broadcast to shape {shape}",
                                  fix="sizes must agree or be 1, counted from the last axis")
-    # Axes of size 1 that grow are dropped first: broadcast_in_dim then stretches nothing.
-    offset = len(shape) - t.ndim
-    kept = [i for i, n in enumerate(t.shape) if n == shape[offset + i]]
-    if len(kept) < t.ndim:
-        x = TABLE["reshape"](x, shape=tuple(t.shape[i] for i in kept))
-    return TABLE["broadcast_in_dim"](x, shape=shape, dims=tuple(offset + i for i in kept))
+    kept, dims = plan
+    if kept is not None:
+        x = TABLE["reshape"](x, shape=kept)
+    return TABLE["broadcast_in_dim"](x, shape=shape, dims=dims)
+
+
+@functools.lru_cache(4096)
+def _stretch(given: tuple[int, ...], shape: tuple[int, ...]
+             ) -> tuple[tuple[int, ...] | None, tuple[int, ...]] | None:
+    """For a broadcast: the shape without the axes of size 1 that grow (None: there are none), so that the operation
+    broadcast_in_dim stretches nothing, and where the axes go. None if the shapes do not fit."""
+    if len(given) > len(shape) or any(a not in (1, b) for a, b in zip(given[::-1], shape[::-1], strict=False)):
+        return None
+    offset = len(shape) - len(given)
+    kept = [i for i, n in enumerate(given) if n == shape[offset + i]]
+    return (tuple([given[i] for i in kept]) if len(kept) < len(given) else None,
+            tuple([offset + i for i in kept]))
 
 
 def _rank_promotion(shapes: Sequence[tuple[int, ...]]) -> None:
@@ -168,13 +179,17 @@ def _rank_promotion(shapes: Sequence[tuple[int, ...]]) -> None:
     warnings.warn(text, stacklevel=3)
 
 
-def broadcast(*args: Any) -> list[Any]:
-    """Arguments of one shape; scalars stay scalars, which elementwise operations take as they are."""
+def broadcast(*args: Any, any_rank: bool = False) -> list[Any]:
+    """Arguments of one shape; scalars stay scalars, which elementwise operations take as they are.
+
+    any_rank: broadcast to a higher rank whatever numpy_rank_promotion says.
+    """
     shapes = [type_of(a).shape for a in args]
     full = [s for s in shapes if s]
     if not full or all([s == full[0] for s in full]):
         return list(args)
-    _rank_promotion(shapes)
+    if not any_rank:
+        _rank_promotion(shapes)
     shape = broadcast_shapes(shapes)
     # Where another argument has the whole shape, one of a single element need not be repeated.
     single = shape in full

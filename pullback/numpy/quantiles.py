@@ -43,27 +43,46 @@ def quantile(a: ArrayLike, q: ArrayLike, axis: Axes = None, out: None = None, ov
     Raises:
       ValueError: for an unknown method, no elements, a `q` with several axes, or weights of another shape.
         TypeError: for complex numbers.
+
+    Example:
+      >>> jnp.quantile(jnp.array([1.0, 2.0]), jnp.array([0.0, 0.5]))
+      Array([1. , 1.5], dtype=float32)
     """
     return _checked(a, q, 1, axis, out, overwrite_input, method, keepdims, weights, False)
 
 
 def nanquantile(a: ArrayLike, q: ArrayLike, axis: Axes = None, out: None = None, overwrite_input: bool = False,
                 method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None) -> Array:
-    """quantile of the elements that are no NaN; NaN where there is none."""
+    """quantile of the elements that are no NaN; NaN where there is none.
+
+    Example:
+      >>> jnp.nanquantile(jnp.array([3.0, jnp.nan, 1.0]), 0.5).item()
+      2.0
+    """
     return _checked(a, q, 1, axis, out, overwrite_input, method, keepdims, weights, True)
 
 
 def percentile(a: ArrayLike, q: ArrayLike, axis: Axes = None, out: None = None, overwrite_input: bool = False,
                method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None,
                out_sharding: Any = None) -> Array:
-    """The value below which `q` percent of the elements along axes lie; see quantile."""
+    """The value below which `q` percent of the elements along axes lie; see quantile.
+
+    Example:
+      >>> jnp.percentile(jnp.array([1.0, 2.0, 3.0]), 50).item()
+      2.0
+    """
     result = _checked(a, q, 100, axis, out, overwrite_input, method, keepdims, weights, False)
     return placed(result, out_sharding)
 
 
 def nanpercentile(a: ArrayLike, q: ArrayLike, axis: Axes = None, out: None = None, overwrite_input: bool = False,
                   method: str = "linear", keepdims: bool = False, *, weights: ArrayLike | None = None) -> Array:
-    """percentile of the elements that are no NaN; NaN where there is none."""
+    """percentile of the elements that are no NaN; NaN where there is none.
+
+    Example:
+      >>> jnp.nanpercentile(jnp.array([3.0, jnp.nan, 1.0]), 50).item()
+      2.0
+    """
     return _checked(a, q, 100, axis, out, overwrite_input, method, keepdims, weights, True)
 
 
@@ -78,13 +97,22 @@ def median(a: ArrayLike, axis: Axes = None, out: None = None, overwrite_input: b
 
     Raises:
       ValueError: if there are no elements. TypeError: for complex numbers.
+
+    Example:
+      >>> jnp.median(jnp.array([3.0, 1.0, 2.0])).item()
+      2.0
     """
     return _checked(a, 0.5, 1, axis, out, overwrite_input, "midpoint", keepdims, None, False)
 
 
 def nanmedian(a: ArrayLike, axis: Axes = None, out: None = None, overwrite_input: bool = False,
               keepdims: bool = False) -> Array:
-    """median of the elements that are no NaN; NaN where there is none."""
+    """median of the elements that are no NaN; NaN where there is none.
+
+    Example:
+      >>> jnp.nanmedian(jnp.array([3.0, jnp.nan, 1.0])).item()
+      2.0
+    """
     return _checked(a, 0.5, 1, axis, out, overwrite_input, "midpoint", keepdims, None, True)
 
 
@@ -98,8 +126,8 @@ def _checked(a: ArrayLike, q: ArrayLike, whole: int, axis: Axes, out: None, over
                                  fix="check the spelling")
     x = array(a)
     if dtypes.is_complex(x.type.dtype):
-        raise errors.type_error(f"got {x.type}, real numbers are required: complex ones have no order",
-                                fix="take the real and imaginary parts, or jnp.abs")
+        raise errors.value_error(f"got {x.type}, real numbers are required: complex ones have no order",
+                                 fix="take the real and imaginary parts, or jnp.abs")
     dtype = dtypes.to_inexact(x.type.dtype)
     x = retype(x, dtype)
     axes = several_axes(axis, x.type.ndim)

@@ -15,9 +15,10 @@ from pullback.core.trace import type_of
 from pullback.core.types import is_scalar
 from pullback.lax.operand import placed, retype
 from pullback.numpy.arguments import integer, known, one_axis, requested
-from pullback.numpy.elementwise import divide, floor, log10, multiply, power, sign, subtract
+from pullback.numpy.elementwise import divide, floor, multiply, power, sign, subtract
 from pullback.numpy.logic import equal, logical_and, where
 from pullback.numpy.promotion import as_array, broadcast_to, operand, promoted, promoted_inexact
+from pullback.numpy.transcendental import log10
 from pullback.ops import elementwise as ops
 from pullback.ops import move
 from pullback.ops.elementwise import number
@@ -56,7 +57,7 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
       device, out_sharding: where the array is put.
 
     Raises:
-      ValueError: if the step is 0, or the numbers are not finite. ConcretizationTypeError: if one is traced.
+      ZeroDivisionError: if the step is 0. ValueError: if the numbers are not finite. ConcretizationTypeError: if one is traced.
 
     Example:
       >>> jnp.arange(2, 8, 3)
@@ -77,7 +78,7 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
         first, last = 0 if start is None else _endpoint(start, "start"), _endpoint(stop, "stop")
     stride = 1 if step is None else _endpoint(step, "step")
     if stride == 0:
-        raise errors.value_error("step is 0", fix="pass a step that leads from start to stop")
+        raise errors.make(ZeroDivisionError, "step is 0", fix="pass a step that leads from start to stop")
     if not all(map(math.isfinite, (first, last, stride))):
         raise errors.value_error(f"the range from {first} to {last} in steps of {stride} has no size",
                                  fix="pass finite numbers")
@@ -146,7 +147,12 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
 
 def logspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = True, base: ArrayLike = 10.0,
              dtype: DTypeLike | None = None, axis: int = 0) -> Array:
-    """`base` to the power of `num` numbers from `start` to `stop` at equal distances; see `linspace`."""
+    """`base` to the power of `num` numbers from `start` to `stop` at equal distances; see `linspace`.
+
+    Example:
+      >>> jnp.logspace(0, 2, 3).round()
+      Array([  1.,  10., 100.], dtype=float32)
+    """
     target = requested(dtype, "logspace")
     result = power(base, linspace(start, stop, num, endpoint, axis=axis))
     return result if target is None else retype(result, target)
@@ -157,6 +163,10 @@ def geomspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool =
     """`num` numbers from `start` to `stop` of equal ratio; see `linspace`.
 
     Real ends must be both positive or both negative; the numbers are NaN otherwise.
+
+    Example:
+      >>> jnp.geomspace(1, 100, 3).round()
+      Array([  1.,  10., 100.], dtype=float32)
     """
     target = requested(dtype, "geomspace")
     low, high = promoted_inexact(start, stop)
@@ -190,6 +200,10 @@ def meshgrid(*xi: ArrayLike, copy: bool = True, sparse: bool = False, indexing: 
 
     Returns:
       Arrays of shape [n_0, n_1, ...] for 'ij', [n_1, n_0, ...] for 'xy'.
+
+    Example:
+      >>> jnp.meshgrid(jnp.arange(2), jnp.arange(3))[0].shape
+      (3, 2)
     """
     if indexing not in ("xy", "ij"):
         raise errors.value_error(f"indexing is {indexing!r}, 'xy' or 'ij' is required",
@@ -217,8 +231,15 @@ def _sparse_shape(sizes: Sequence[int], axis: int) -> tuple[int, ...]:
 
 
 def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: bool = False) -> Any:
-    """The positions of the elements of an array: int[k, *dimensions] for k axes; `sparse`: k arrays."""
+    """The positions of the elements of an array: int[k, *dimensions] for k axes; `sparse`: k arrays.
+
+    Example:
+      >>> jnp.indices((2, 2)).shape
+      (2, 2, 2)
+    """
     element = dtypes.canonicalize(int) if dtype is None else requested(dtype, "indices")
+    if not isinstance(dimensions, Sequence):
+        raise errors.type_error(f"dimensions is {dimensions!r}, a sequence is required", fix="pass a tuple of sizes")
     sizes = as_shape(dimensions, "dimensions")
     if sparse:
         return tuple([move.reshape(move.iota(shape=(n,), dtype=element, axis=0),
@@ -230,7 +251,7 @@ def indices(dimensions: Sequence[int], dtype: DTypeLike | None = None, sparse: b
     return move.concatenate(*grids, axis=0)
 
 
-def _along(part: slice) -> Array:
+def along(part: slice) -> Array:
     """The numbers that one slice of a grid's index names; an imaginary step says how many there are."""
     start = 0 if part.start is None else part.start
     step = 1 if part.step is None else part.step
@@ -247,12 +268,12 @@ class _Grid:
 
     def __getitem__(self, key: slice | tuple[slice, ...]) -> Any:
         if isinstance(key, slice):
-            return _along(key)
+            return along(key)
         if not isinstance(key, tuple) or not all(isinstance(part, slice) for part in key):
             raise errors.type_error(f"got {key!r}, slices are required",
                                     op="jnp.ogrid" if self._sparse else "jnp.mgrid",
                                     fix="index it with slices: jnp.mgrid[0:3, 0:2]")
-        grids = meshgrid(*map(as_array, promoted(*map(_along, key))), sparse=self._sparse, indexing="ij")
+        grids = meshgrid(*map(as_array, promoted(*map(along, key))), sparse=self._sparse, indexing="ij")
         if self._sparse:
             return grids
         return move.concatenate(*[move.reshape(x, shape=(1, *x.type.shape)) for x in grids], axis=0)
@@ -269,6 +290,11 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: DTypeLike =
       function: called with one scalar of `dtype` per axis, all elements at once as by vmap.
       shape: an int or a sequence of ints.
       kwargs: further arguments of the function.
+
+    Example:
+      >>> jnp.fromfunction(lambda i, j: i * 10 + j, (2, 2), dtype=jnp.int32)
+      Array([[ 0,  1],
+             [10, 11]], dtype=int32)
     """
     sizes = as_shape(shape)
 

@@ -142,6 +142,10 @@ def prod(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: N
     """The product of the elements along axes; arguments as for sum.
 
     The derivative is right where elements are zero.
+
+    Example:
+      >>> jnp.prod(jnp.array([2, 3, 4])).item()
+      24
     """
     no_out(out)
     return _summed(a, axis, dtype, keepdims, initial, where, promote_integers, reduce.reduce_prod, 1, _multiplied,
@@ -157,7 +161,12 @@ def _multiplied(x: Any, y: Any) -> Any:
 
 
 def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Array:
-    """How many elements along axes are not zero."""
+    """How many elements along axes are not zero.
+
+    Example:
+      >>> jnp.count_nonzero(jnp.array([0, 1, 2])).item()
+      2
+    """
     x = array(a)
     return sum(elementwise.ne(x, like(x, 0)), axis, keepdims=keepdims)
 
@@ -199,6 +208,10 @@ def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
       ValueError: if there are no elements and no `initial`; for an axis out of range.
 
     Not smooth where several elements are largest: there the derivative is shared equally among them.
+
+    Example:
+      >>> jnp.max(jnp.array([[1, 4], [3, 2]]), axis=0)
+      Array([3, 4], dtype=int32)
     """
     no_out(out)
     return _extreme(a, axis, keepdims, initial, where, reduce.reduce_max, elementwise.max, lowest)
@@ -206,33 +219,58 @@ def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
 
 def min(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
         where: ArrayLike | None = None) -> Array:
-    """The smallest element along axes; as max."""
+    """The smallest element along axes; as max.
+
+    Example:
+      >>> jnp.min(jnp.array([[1, 4], [3, 2]]), axis=0)
+      Array([1, 2], dtype=int32)
+    """
     no_out(out)
     return _extreme(a, axis, keepdims, initial, where, reduce.reduce_min, elementwise.min, highest)
 
 
 def amax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
          where: ArrayLike | None = None) -> Array:
-    """The largest element along axes; the same as max."""
+    """The largest element along axes; the same as max.
+
+    Example:
+      >>> jnp.amax(jnp.array([1, 3])).item()
+      3
+    """
     return max(a, axis, out, keepdims, initial, where)
 
 
 def amin(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
          where: ArrayLike | None = None) -> Array:
-    """The smallest element along axes; the same as min."""
+    """The smallest element along axes; the same as min.
+
+    Example:
+      >>> jnp.amin(jnp.array([1, 3])).item()
+      1
+    """
     return min(a, axis, out, keepdims, initial, where)
 
 
 def minmax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False,
            initial: ArrayLike | tuple[ArrayLike, ArrayLike] | None = None, where: ArrayLike | None = None
            ) -> tuple[Array, Array]:
-    """The smallest and the largest element along axes; as min and max. `initial` may be a pair, one for each."""
+    """The smallest and the largest element along axes; as min and max. `initial` may be a pair, one for each.
+
+    Example:
+      >>> jnp.minmax(jnp.array([3, 1, 2]))
+      (Array(1, dtype=int32), Array(3, dtype=int32))
+    """
     low, high = initial if isinstance(initial, (tuple, list)) else (initial, initial)
     return min(a, axis, out, keepdims, low, where), max(a, axis, out, keepdims, high, where)
 
 
 def ptp(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
-    """The largest minus the smallest element along axes."""
+    """The largest minus the smallest element along axes.
+
+    Example:
+      >>> jnp.ptp(jnp.array([2, 7, 4])).item()
+      5
+    """
     return elementwise.sub(max(a, axis, out, keepdims), min(a, axis, out, keepdims))
 
 
@@ -263,12 +301,21 @@ def argmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bo
 
     Raises:
       ValueError: if there are no elements, or for an axis out of range. TypeError: for complex numbers.
+
+    Example:
+      >>> jnp.argmax(jnp.array([1, 5, 3])).item()
+      1
     """
     return _position(a, axis, out, keepdims, reduce.argmax)
 
 
 def argmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
-    """The position of the smallest element along an axis; as argmax."""
+    """The position of the smallest element along an axis; as argmax.
+
+    Example:
+      >>> jnp.argmin(jnp.array([4, 1, 3])).item()
+      1
+    """
     return _position(a, axis, out, keepdims, reduce.argmin)
 
 
@@ -290,13 +337,23 @@ def _truths(a: ArrayLike, axis: Axis, out: None, keepdims: bool, where: Any, ope
 
 def any(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *,
         where: ArrayLike | None = None) -> Array:
-    """Whether an element along axes is not zero; False where there is none."""
+    """Whether an element along axes is not zero; False where there is none.
+
+    Example:
+      >>> jnp.any(jnp.array([[True, False], [False, False]]), axis=1)
+      Array([ True, False], dtype=bool)
+    """
     return _truths(a, axis, out, keepdims, where, reduce.reduce_or, False)
 
 
 def all(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, *,
         where: ArrayLike | None = None) -> Array:
-    """Whether all elements along axes are not zero; True where there are none."""
+    """Whether all elements along axes are not zero; True where there are none.
+
+    Example:
+      >>> jnp.all(jnp.array([[True, False], [True, True]]), axis=1)
+      Array([False,  True], dtype=bool)
+    """
     return _truths(a, axis, out, keepdims, where, reduce.reduce_and, True)
 
 
@@ -330,6 +387,10 @@ def mean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: N
 
     Returns:
       NaN where there are no elements.
+
+    Example:
+      >>> jnp.mean(jnp.array([[1, 4], [3, 2]]), axis=0)
+      Array([2., 3.], dtype=float32)
     """
     no_out(out)
     x = array(a)
@@ -384,6 +445,10 @@ def var(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: No
 
     Raises:
       ValueError: if ddof and correction are both given, or for a real dtype of complex numbers.
+
+    Example:
+      >>> jnp.var(jnp.array([1.0, 3.0]), ddof=1).item()
+      2.0
     """
     no_out(out)
     x = array(a)
@@ -420,6 +485,10 @@ def std(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: No
     """The standard deviation along axes: the root of var, which has the same arguments.
 
     Not smooth where it is 0: the derivative is NaN there.
+
+    Example:
+      >>> jnp.std(jnp.array([1.0, 3.0])).item()
+      1.0
     """
     return elementwise.sqrt(var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction))
 
@@ -440,6 +509,10 @@ def average(a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, r
 
     Raises:
       ValueError: if the shape of the weights is neither.
+
+    Example:
+      >>> jnp.average(jnp.array([1.0, 4.0]), weights=jnp.array([3.0, 1.0])).item()
+      1.75
     """
     x = array(a)
     axes = several_axes(axis, x.type.ndim)

@@ -40,23 +40,43 @@ def _present(x: Any, where: ArrayLike | None) -> Any:
 
 def nansum(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, keepdims: bool = False,
            initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Array:
-    """The sum of the elements along axes, NaNs taken for 0; arguments as for sum."""
+    """The sum of the elements along axes, NaNs taken for 0; arguments as for sum.
+
+    Example:
+      >>> jnp.nansum(jnp.array([2.0, jnp.nan, 3.0])).item()
+      5.0
+    """
     return reductions.sum(without_nans(a, 0), axis, dtype, out, keepdims, initial, where)
 
 
 def nanprod(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None,
             keepdims: bool = False, initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Array:
-    """The product of the elements along axes, NaNs taken for 1; arguments as for prod."""
+    """The product of the elements along axes, NaNs taken for 1; arguments as for prod.
+
+    Example:
+      >>> jnp.nanprod(jnp.array([2.0, jnp.nan, 3.0])).item()
+      6.0
+    """
     return reductions.prod(without_nans(a, 1), axis, dtype, out, keepdims, initial, where)
 
 
 def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
-    """The sums of the elements up to each one, NaNs taken for 0; see cumsum."""
+    """The sums of the elements up to each one, NaNs taken for 0; see cumsum.
+
+    Example:
+      >>> jnp.nancumsum(jnp.array([2.0, jnp.nan, 3.0]))
+      Array([2., 2., 5.], dtype=float32)
+    """
     return cumsum(without_nans(a, 0), axis, dtype, out)
 
 
 def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None) -> Array:
-    """The products of the elements up to each one, NaNs taken for 1; see cumprod."""
+    """The products of the elements up to each one, NaNs taken for 1; see cumprod.
+
+    Example:
+      >>> jnp.nancumprod(jnp.array([2.0, jnp.nan, 3.0]))
+      Array([2., 2., 6.], dtype=float32)
+    """
     return cumprod(without_nans(a, 1), axis, dtype, out)
 
 
@@ -74,19 +94,34 @@ def _extreme(a: ArrayLike, axis: Axis, out: None, keepdims: bool, initial: Any, 
 
 def nanmax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False,
            initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Array:
-    """The largest element along axes that is no NaN; NaN if there is none. Arguments as for max."""
+    """The largest element along axes that is no NaN; NaN if there is none. Arguments as for max.
+
+    Example:
+      >>> jnp.nanmax(jnp.array([1.0, jnp.nan])).item()
+      1.0
+    """
     return _extreme(a, axis, out, keepdims, initial, where, reductions.max, lowest)
 
 
 def nanmin(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False,
            initial: ArrayLike | None = None, where: ArrayLike | None = None) -> Array:
-    """The smallest element along axes that is no NaN; NaN if there is none. Arguments as for min."""
+    """The smallest element along axes that is no NaN; NaN if there is none. Arguments as for min.
+
+    Example:
+      >>> jnp.nanmin(jnp.array([1.0, jnp.nan])).item()
+      1.0
+    """
     return _extreme(a, axis, out, keepdims, initial, where, reductions.min, highest)
 
 
 def nanmean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None,
             keepdims: bool = False, where: ArrayLike | None = None) -> Array:
-    """The mean of the elements along axes that are no NaN; NaN if there is none. Arguments as for mean."""
+    """The mean of the elements along axes that are no NaN; NaN if there is none. Arguments as for mean.
+
+    Example:
+      >>> jnp.nanmean(jnp.array([1.0, jnp.nan, 3.0])).item()
+      2.0
+    """
     no_out(out)
     x = array(a)
     if not dtypes.is_inexact(x.type.dtype):
@@ -100,6 +135,10 @@ def nanvar(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out:
 
     Returns:
       NaN where the number of such elements is not larger than ddof.
+
+    Example:
+      >>> jnp.nanvar(jnp.array([1.0, jnp.nan, 3.0])).item()
+      1.0
     """
     no_out(out)
     x = array(a)
@@ -110,7 +149,12 @@ def nanvar(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out:
 
 def nanstd(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None, ddof: int = 0,
            keepdims: bool = False, where: ArrayLike | None = None, mean: ArrayLike | None = None) -> Array:
-    """The standard deviation of the elements along axes that are no NaN: the root of nanvar."""
+    """The standard deviation of the elements along axes that are no NaN: the root of nanvar.
+
+    Example:
+      >>> jnp.nanstd(jnp.array([1.0, jnp.nan, 3.0])).item()
+      1.0
+    """
     return elementwise.sqrt(nanvar(a, axis, dtype, out, ddof, keepdims, where, mean))
 
 
@@ -126,10 +170,20 @@ def _position(a: ArrayLike, axis: int | None, out: None, keepdims: bool | None, 
 
 
 def nanargmax(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
-    """The position of the largest element along an axis that is no NaN; -1 if there is none. See argmax."""
+    """The position of the largest element along an axis that is no NaN; -1 if there is none. See argmax.
+
+    Example:
+      >>> jnp.nanargmax(jnp.array([1.0, jnp.nan, 3.0])).item()
+      2
+    """
     return _position(a, axis, out, keepdims, reductions.argmax, lowest)
 
 
 def nanargmin(a: ArrayLike, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Array:
-    """The position of the smallest element along an axis that is no NaN; -1 if there is none. See argmin."""
+    """The position of the smallest element along an axis that is no NaN; -1 if there is none. See argmin.
+
+    Example:
+      >>> jnp.nanargmin(jnp.array([jnp.nan, 2.0, 1.0])).item()
+      2
+    """
     return _position(a, axis, out, keepdims, reductions.argmin, highest)

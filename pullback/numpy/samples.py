@@ -61,6 +61,10 @@ def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full", *, precision: Preci
 
     Raises:
       ValueError: for operands that are no vectors or are empty, or another mode.
+
+    Example:
+      >>> jnp.convolve(jnp.array([1, 2]), jnp.array([1, 1]))
+      Array([1., 3., 2.], dtype=float32)
     """
     x, y = _samples(a, v, mode)
     if x.type.size < y.type.size:
@@ -81,6 +85,10 @@ def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid", *, precision: Pre
 
     Raises:
       ValueError: for operands that are no vectors or are empty, or another mode.
+
+    Example:
+      >>> jnp.correlate(jnp.array([1, 2, 3]), jnp.array([0, 1]))
+      Array([2., 3.], dtype=float32)
     """
     x, y = _samples(a, v, mode)
     y = conjugated(y)
@@ -152,6 +160,10 @@ def cov(m: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, bias: boo
 
     Raises:
       ValueError: for more than two axes, unequal numbers of observations, or other numbers of weights.
+
+    Example:
+      >>> jnp.cov(jnp.array([1.0, 3.0])).item()
+      2.0
     """
     x = _observations(m, y, rowvar, dtype)
     lost = (0 if bias else 1) if ddof is None else ddof
@@ -205,6 +217,11 @@ def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True,
 
     Returns:
       float[variables, variables], from -1 to 1; of a single variable float[]. NaN of a variable that is constant.
+
+    Example:
+      >>> jnp.corrcoef(jnp.array([1.0, 2.0]), jnp.array([3.0, 1.0])).round(3)
+      Array([[ 1., -1.],
+             [-1.,  1.]], dtype=float32)
     """
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.type.shape:
@@ -242,6 +259,10 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike | str | N
     Raises:
       ValueError: if xp and fp are no vectors of one size, are empty or xp is complex; for other words than
         'extrapolate'; for a period of 0.
+
+    Example:
+      >>> jnp.interp(jnp.array([0.5, 9.0]), jnp.array([0.0, 1.0]), jnp.array([10.0, 20.0]))
+      Array([15., 20.], dtype=float32)
     """
     at, points, values = _interpolated(x, xp, fp)
     n = points.type.size

@@ -42,6 +42,10 @@ def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
       from_: a dtype or an array.
       to: a dtype.
       casting: 'no', 'equiv', 'safe', 'same_kind' or 'unsafe'.
+
+    Example:
+      >>> jnp.can_cast(jnp.int32, jnp.float64)
+      True
     """
     source = from_.dtype if isinstance(from_, (Array, np.ndarray, np.generic)) else from_
     return np.can_cast(dtypes.as_dtype(source), dtypes.as_dtype(to), casting)  # type: ignore[arg-type]
@@ -56,6 +60,10 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
     Raises:
       ValueError: for another word.
+
+    Example:
+      >>> jnp.isdtype(jnp.float32, "real floating")
+      True
     """
     found = dtypes.as_dtype(dtype)
     for each in kind if isinstance(kind, tuple) else (kind,):
@@ -74,8 +82,13 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 
 def iterable(y: Any) -> bool:
-    """Whether `y` can be iterated over; arrays without axes cannot."""
-    return bool(y.ndim) if isinstance(y, Array) else np.iterable(y)
+    """Whether `y` can be iterated over; arrays without axes cannot.
+
+    Example:
+      >>> jnp.iterable([1]), jnp.iterable(1)
+      (True, False)
+    """
+    return y.ndim > 0 if isinstance(y, Array) else np.iterable(y)
 
 
 def _shown(x: Any, function: Any, *args: Any) -> str:
@@ -85,12 +98,22 @@ def _shown(x: Any, function: Any, *args: Any) -> str:
 
 def array_repr(arr: Any, max_line_width: int | None = None, precision: int | None = None,
                suppress_small: bool | None = None) -> str:
-    """An array as Python code would make it."""
+    """An array as Python code would make it.
+
+    Example:
+      >>> jnp.array_repr(jnp.arange(2))
+      'Array([0, 1], dtype=int32)'
+    """
     text = _shown(arr, np.array_repr, max_line_width, precision, suppress_small)
     return "Array" + text.removeprefix("array") if isinstance(concrete(arr), ConcreteArray) else text
 
 
 def array_str(a: Any, max_line_width: int | None = None, precision: int | None = None,
               suppress_small: bool | None = None) -> str:
-    """The elements of an array as text."""
+    """The elements of an array as text.
+
+    Example:
+      >>> jnp.array_str(jnp.arange(2))
+      '[0 1]'
+    """
     return _shown(a, np.array_str, max_line_width, precision, suppress_small)

@@ -135,12 +135,23 @@ def nonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) ->
 
 
 def flatnonzero(a: ArrayLike, *, size: int | None = None, fill_value: Any = None) -> Array:
-    """The positions in the flattened array of the elements that are not zero; see nonzero."""
+    """The positions in the flattened array of the elements that are not zero; see nonzero.
+
+    Example:
+      >>> jnp.flatnonzero(jnp.array([0, 5, 6]))
+      Array([1, 2], dtype=int32)
+    """
     return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
 
 
 def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
-    """The positions of the elements that are not zero, one per row: int[k, ndim]; see nonzero."""
+    """The positions of the elements that are not zero, one per row: int[k, ndim]; see nonzero.
+
+    Example:
+      >>> jnp.argwhere(jnp.array([0, 5, 6]))
+      Array([[1],
+             [2]], dtype=int32)
+    """
     x = array(a)
     ndim = x.type.ndim
     columns = nonzero(x if ndim else move.reshape(x, shape=(1,)), size=size, fill_value=fill_value)
@@ -152,7 +163,12 @@ def argwhere(a: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | N
 
 
 def extract(condition: ArrayLike, arr: ArrayLike, *, size: int | None = None, fill_value: ArrayLike = 0) -> Array:
-    """The elements of the flattened array where `condition` is not zero; see compress."""
+    """The elements of the flattened array where `condition` is not zero; see compress.
+
+    Example:
+      >>> jnp.extract(jnp.array([True, False, True]), jnp.arange(3))
+      Array([0, 2], dtype=int32)
+    """
     return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
 
 
@@ -171,6 +187,10 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, *, siz
     Raises:
       ConcretizationTypeError: for a traced condition and no size. ValueError: if the condition has not one
         axis, or holds beyond the axis.
+
+    Example:
+      >>> jnp.compress(jnp.array([True, False, True]), jnp.arange(3))
+      Array([0, 2], dtype=int32)
     """
     no_out(out)
     mask = array(condition)
@@ -213,11 +233,15 @@ def choose(a: ArrayLike, choices: Array | np.ndarray | Sequence[ArrayLike], out:
     Raises:
       ValueError: for a number out of range with mode 'raise', an unknown mode, no choices. TypeError: if `a`
         holds no integers. ConcretizationTypeError: for a traced `a` with mode 'raise'.
+
+    Example:
+      >>> jnp.choose(jnp.array([0, 1]), [jnp.array([1, 2]), jnp.array([10, 20])])
+      Array([ 1, 20], dtype=int32)
     """
     no_out(out)
     which = array(a)
     if not dtypes.is_integer(which.type.dtype):
-        raise errors.type_error(f"a is {which.type}, integers are required", fix="convert it with astype(int)")
+        raise errors.make(errors.OperandError, f"a is {which.type}, integers are required", fix="convert it with astype(int)")
     if mode not in ("raise", "clip", "wrap"):
         raise errors.value_error(f"mode is {mode!r}, 'raise', 'clip' or 'wrap' is required", fix="check the spelling")
     if isinstance(choices, (Array, np.ndarray)):

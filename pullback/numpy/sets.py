@@ -193,8 +193,13 @@ def unique(ar: ArrayLike, return_index: bool = False, return_inverse: bool = Fal
     return results[0] if len(results) == 1 else tuple(results)
 
 
+def _sortable(x: Any) -> Any:
+    """`x`, of no weak type if it is complex: so jax sorts complex numbers."""
+    return retype(x, x.type.dtype) if dtypes.is_complex(x.type.dtype) else x
+
+
 def _unique(ar: ArrayLike, axis: int | None, equal_nan: bool, size: int | None, fill_value: Any) -> Any:
-    x = array(ar)
+    x = _sortable(array(ar))
     shape = x.type.shape
     if axis is None:
         rows, inverse_shape = ravel(x), shape
@@ -219,25 +224,45 @@ def _unique(ar: ArrayLike, axis: int | None, equal_nan: bool, size: int | None, 
 
 
 def unique_all(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> UniqueAll:
-    """(values, indices, inverse_indices, counts) of the different elements; see unique. NaNs are all different."""
+    """(values, indices, inverse_indices, counts) of the different elements; see unique. NaNs are all different.
+
+    Example:
+      >>> jnp.unique_all(jnp.array([3, 1, 3])).values
+      Array([1, 3], dtype=int32)
+    """
     values, groups, inverse = _unique(x, None, False, checked_size(size), fill_value)
     return UniqueAll(values, groups.first, inverse, groups.counts)
 
 
 def unique_counts(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> UniqueCounts:
-    """(values, counts) of the different elements; see unique. NaNs are all different."""
+    """(values, counts) of the different elements; see unique. NaNs are all different.
+
+    Example:
+      >>> jnp.unique_counts(jnp.array([3, 1, 3])).counts
+      Array([1, 2], dtype=int32)
+    """
     values, groups, _ = _unique(x, None, False, checked_size(size), fill_value)
     return UniqueCounts(values, groups.counts)
 
 
 def unique_inverse(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> UniqueInverse:
-    """(values, inverse_indices) of the different elements; see unique. NaNs are all different."""
+    """(values, inverse_indices) of the different elements; see unique. NaNs are all different.
+
+    Example:
+      >>> jnp.unique_inverse(jnp.array([3, 1, 3])).inverse_indices
+      Array([1, 0, 1], dtype=int32)
+    """
     values, _, inverse = _unique(x, None, False, checked_size(size), fill_value)
     return UniqueInverse(values, inverse)
 
 
 def unique_values(x: ArrayLike, /, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
-    """The different elements, in rising order; see unique. NaNs are all different."""
+    """The different elements, in rising order; see unique. NaNs are all different.
+
+    Example:
+      >>> jnp.unique_values(jnp.array([3, 1, 3]))
+      Array([1, 3], dtype=int32)
+    """
     return _unique(x, None, False, checked_size(size), fill_value)[0]
 
 
@@ -263,6 +288,10 @@ def isin(element: ArrayLike, test_elements: ArrayLike, assume_unique: bool = Fal
 
     Raises:
       ValueError: for an unknown method.
+
+    Example:
+      >>> jnp.isin(jnp.array([1, 5]), jnp.array([5, 6]))
+      Array([False,  True], dtype=bool)
     """
     if method not in _METHODS:
         raise errors.value_error(f"method is {method!r}, one of {', '.join(map(repr, _METHODS))} is required",
@@ -329,6 +358,7 @@ def _filling(fill_value: Any) -> Any:
 
 def _different(x: Any, sized: bool) -> tuple[Any, Any, Any]:
     """The different elements of a flat array, where each is first, and which there are."""
+    x = _sortable(x)
     n = x.type.shape[0]
     groups = _groups(move.reshape(x, shape=(n, 1)), True, n if sized else None)
     exists = from_numpy(np.ones(groups.first.type.shape, bool)) if groups.exists is None else groups.exists
@@ -347,8 +377,13 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, si
 
     Raises:
       ConcretizationTypeError: for traced arrays and no size.
+
+    Example:
+      >>> jnp.setdiff1d(jnp.array([1, 2, 3]), jnp.array([2]))
+      Array([1, 3], dtype=int32)
     """
     x, others = ravel(ar1), ravel(ar2)
+    x = _sortable(x)
     count = checked_size(size)
     keep = None
     if not assume_unique:
@@ -359,7 +394,12 @@ def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, si
 
 
 def union1d(ar1: ArrayLike, ar2: ArrayLike, *, size: int | None = None, fill_value: ArrayLike | None = None) -> Array:
-    """The different elements of two arrays, in rising order; size and fill_value as for unique."""
+    """The different elements of two arrays, in rising order; size and fill_value as for unique.
+
+    Example:
+      >>> jnp.union1d(jnp.array([1, 2]), jnp.array([2, 3]))
+      Array([1, 2, 3], dtype=int32)
+    """
     xs = [ravel(as_array(x)) for x in promoted(ar1, ar2)]
     return unique(move.concatenate(*xs, axis=0), size=size, fill_value=fill_value)
 
@@ -378,8 +418,13 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
 
     Raises:
       ConcretizationTypeError: for traced arrays and no size.
+
+    Example:
+      >>> jnp.intersect1d(jnp.array([1, 2, 3]), jnp.array([2, 3, 4]))
+      Array([2, 3], dtype=int32)
     """
     x, y = [ravel(as_array(v)) for v in promoted(ar1, ar2)]
+    x = retype(x, x.type.dtype)
     count = checked_size(size)
     sized = count is not None
     x_size, y_size = x.type.size, y.type.size
@@ -415,6 +460,10 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, siz
 
     Raises:
       ConcretizationTypeError: for traced arrays and no size.
+
+    Example:
+      >>> jnp.setxor1d(jnp.array([1, 2]), jnp.array([2, 3]))
+      Array([1, 3], dtype=int32)
     """
     x, y = [ravel(as_array(v)) for v in promoted(ar1, ar2)]
     count = checked_size(size)

@@ -114,6 +114,10 @@ def ravel(a: ArrayLike, order: str = "C", *, out_sharding: Any = None) -> Array:
 
     Returns:
       any[n]
+
+    Example:
+      >>> jnp.ravel(jnp.array([[1, 2], [3, 4]]))
+      Array([1, 2, 3, 4], dtype=int32)
     """
     x = array(a)
     _check_order(order, "CFAK")
@@ -131,17 +135,26 @@ def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Array:
 
     Raises:
       TypeError: if `axes` does not name each axis once.
+
+    Example:
+      >>> jnp.transpose(jnp.ones((2, 3, 4))).shape
+      (4, 3, 2)
     """
     x = array(a)
     if axes is None:
         return _reversed_axes(x)
     count = x.type.ndim
     perm = tuple([axis + count if axis < 0 else axis for axis in as_shape(axes, "axes")])
-    return _transposed(x, perm) if perm else move.transpose(x, perm=perm)
+    return _transposed(x, perm) if len(perm) == count else move.transpose(x, perm=perm)
 
 
 def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
-    """The array with its axes in the order `axes`; see transpose."""
+    """The array with its axes in the order `axes`; see transpose.
+
+    Example:
+      >>> jnp.permute_dims(jnp.ones((2, 3)), (1, 0)).shape
+      (3, 2)
+    """
     return transpose(a, axes)
 
 
@@ -150,6 +163,10 @@ def matrix_transpose(x: ArrayLike, /) -> Array:
 
     Raises:
       ValueError: if it has fewer than two axes.
+
+    Example:
+      >>> jnp.matrix_transpose(jnp.ones((5, 2, 3))).shape
+      (5, 3, 2)
     """
     x = array(x)
     count = x.type.ndim
@@ -169,6 +186,10 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
 
     Raises:
       ValueError: for an axis out of range or named twice, or unequal numbers of axes.
+
+    Example:
+      >>> jnp.moveaxis(jnp.ones((2, 3, 4)), 0, -1).shape
+      (3, 4, 2)
     """
     x = array(a)
     count = x.type.ndim
@@ -184,7 +205,12 @@ def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Seque
 
 
 def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
-    """The array with two axes exchanged."""
+    """The array with two axes exchanged.
+
+    Example:
+      >>> jnp.swapaxes(jnp.ones((2, 3)), 0, 1).shape
+      (3, 2)
+    """
     x = array(a)
     perm = list(range(x.type.ndim))
     i, j = one_axis(axis1, len(perm)), one_axis(axis2, len(perm))
@@ -197,6 +223,10 @@ def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
 
     Raises:
       ValueError: for an axis out of range.
+
+    Example:
+      >>> jnp.rollaxis(jnp.ones((2, 3, 4)), 2).shape
+      (4, 2, 3)
     """
     x = array(a)
     count = x.type.ndim
@@ -216,6 +246,10 @@ def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Array:
 
     Raises:
       ValueError: if a place is out of range or given twice.
+
+    Example:
+      >>> jnp.expand_dims(jnp.arange(2), 0)
+      Array([[0, 1]], dtype=int32)
     """
     x = array(a)
     places = as_shape(axis, "axis")
@@ -234,6 +268,10 @@ def squeeze(a: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
 
     Raises:
       ValueError: if one of the named axes has another size.
+
+    Example:
+      >>> jnp.squeeze(jnp.ones((1, 2))).shape
+      (2,)
     """
     x = array(a)
     sizes = x.type.shape
@@ -256,6 +294,11 @@ def broadcast_to(array: ArrayLike, shape: Any, *, out_sharding: Any = None) -> A
 
     Raises:
       ValueError: if a size differs and is not 1.
+
+    Example:
+      >>> jnp.broadcast_to(jnp.arange(2), (2, 2))
+      Array([[0, 1],
+             [0, 1]], dtype=int32)
     """
     x = promotion.as_array(operand(array))
     sizes = as_shape(shape)
@@ -268,6 +311,10 @@ def broadcast_arrays(*args: ArrayLike) -> tuple[Array, ...]:
 
     Raises:
       ValueError: if they have none.
+
+    Example:
+      >>> jnp.broadcast_arrays(jnp.arange(2), 5)
+      (Array([0, 1], dtype=int32), Array([5, 5], dtype=int32, weak_type=True))
     """
     xs = [array(x) for x in args]
     sizes = promotion.broadcast_shapes([x.type.shape for x in xs])
@@ -279,8 +326,16 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
     Raises:
       ValueError: if two sizes of one axis differ and neither is 1.
+
+    Example:
+      >>> jnp.broadcast_shapes((2, 1), (3,))
+      (2, 3)
     """
-    return promotion.broadcast_shapes([as_shape(sizes) for sizes in shapes])
+    given = [as_shape(sizes) for sizes in shapes]
+    if any([n < 0 for sizes in given for n in sizes]):
+        raise errors.type_error(f"got the shapes {', '.join(map(str, given))}; sizes of 0 or more are required",
+                                fix="give the sizes themselves")
+    return promotion.broadcast_shapes(given)
 
 
 def _at_least(arys: Sequence[ArrayLike], widen: Any) -> Any:
@@ -309,17 +364,32 @@ def three_or_more(sizes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def atleast_1d(*arys: ArrayLike) -> Array | list[Array]:
-    """Arrays with at least one axis; a single one comes without its list."""
+    """Arrays with at least one axis; a single one comes without its list.
+
+    Example:
+      >>> jnp.atleast_1d(1)
+      Array([1], dtype=int32, weak_type=True)
+    """
     return _at_least(arys, one_or_more)
 
 
 def atleast_2d(*arys: ArrayLike) -> Array | list[Array]:
-    """Arrays with at least two axes, new ones in front; a single one comes without its list."""
+    """Arrays with at least two axes, new ones in front; a single one comes without its list.
+
+    Example:
+      >>> jnp.atleast_2d(jnp.arange(2)).shape
+      (1, 2)
+    """
     return _at_least(arys, two_or_more)
 
 
 def atleast_3d(*arys: ArrayLike) -> Array | list[Array]:
-    """Arrays with at least three axes: any[n] becomes any[1, n, 1], any[m, n] becomes any[m, n, 1]."""
+    """Arrays with at least three axes: any[n] becomes any[1, n, 1], any[m, n] becomes any[m, n, 1].
+
+    Example:
+      >>> jnp.atleast_3d(jnp.arange(2)).shape
+      (1, 2, 1)
+    """
     return _at_least(arys, three_or_more)
 
 
@@ -327,17 +397,32 @@ def atleast_3d(*arys: ArrayLike) -> Array | list[Array]:
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """The sizes of the axes."""
+    """The sizes of the axes.
+
+    Example:
+      >>> jnp.shape(jnp.ones((2, 3)))
+      (2, 3)
+    """
     return a.type.shape if isinstance(a, Array) else tuple(getattr(a, "shape", None) or np.shape(a))
 
 
 def ndim(a: Any) -> int:
-    """The number of axes."""
+    """The number of axes.
+
+    Example:
+      >>> jnp.ndim(jnp.ones((2, 3)))
+      2
+    """
     return len(shape(a))
 
 
 def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
-    """The number of elements, or the product of the sizes of `axis`."""
+    """The number of elements, or the product of the sizes of `axis`.
+
+    Example:
+      >>> jnp.size(jnp.ones((2, 3)))
+      6
+    """
     sizes = shape(a)
     return math.prod([sizes[i] for i in several_axes(axis, len(sizes))])
 
@@ -353,6 +438,10 @@ def astype(x: ArrayLike, dtype: DTypeLike | None, /, *, copy: bool = False, devi
       dtype: None: the default float dtype.
       copy: of no effect: arrays are immutable.
       device: where to put the result.
+
+    Example:
+      >>> jnp.astype(jnp.array([1.7]), jnp.int32)
+      Array([1], dtype=int32)
     """
     x = array(x)
     target = dtypes.canonicalize(dtypes.float64) if dtype is None else requested(dtype, "astype")
@@ -367,19 +456,35 @@ def astype(x: ArrayLike, dtype: DTypeLike | None, /, *, copy: bool = False, devi
 
 
 def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Array:
-    """The elements in reverse order along `axis`: an axis, several, or (None) all."""
+    """The elements in reverse order along `axis`: an axis, several, or (None) all.
+
+    Example:
+      >>> jnp.flip(jnp.arange(3))
+      Array([2, 1, 0], dtype=int32)
+    """
     x = array(m)
     axes = several_axes(axis, x.type.ndim)
     return move.rev(x, axes=axes) if axes else x
 
 
 def flipud(m: ArrayLike) -> Array:
-    """The elements in reverse order along the first axis."""
+    """The elements in reverse order along the first axis.
+
+    Example:
+      >>> jnp.flipud(jnp.array([[1], [2]]))
+      Array([[2],
+             [1]], dtype=int32)
+    """
     return flip(m, 0)
 
 
 def fliplr(m: ArrayLike) -> Array:
-    """The elements in reverse order along the second axis."""
+    """The elements in reverse order along the second axis.
+
+    Example:
+      >>> jnp.fliplr(jnp.array([[1, 2]]))
+      Array([[2, 1]], dtype=int32)
+    """
     return flip(m, 1)
 
 
@@ -388,6 +493,11 @@ def rot90(m: ArrayLike, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Array:
 
     Raises:
       ValueError: unless two different axes are given.
+
+    Example:
+      >>> jnp.rot90(jnp.array([[1, 2], [3, 4]]))
+      Array([[2, 4],
+             [1, 3]], dtype=int32)
     """
     x = array(m)
     pair = several_axes(as_shape(axes, "axes"), x.type.ndim)

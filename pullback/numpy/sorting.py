@@ -82,6 +82,10 @@ def argsort(a: ArrayLike, axis: int | None = -1, *, kind: None = None, order: No
 
     Args:
       dtype: of the positions; None: the default integer dtype. The others are as for sort.
+
+    Example:
+      >>> jnp.argsort(jnp.array([3, 1, 2]))
+      Array([1, 2, 0], dtype=int32)
     """
     x, axis = _prepared(a, axis, kind, order)
     place = move.iota(shape=x.type.shape, dtype=requested(dtype, "argsort") or index_dtype(), axis=axis)
@@ -100,6 +104,10 @@ def lexsort(keys: Array | np.ndarray | Sequence[ArrayLike], axis: int = -1) -> A
 
     Raises:
       TypeError: for no keys. ValueError: for keys of different shapes.
+
+    Example:
+      >>> jnp.lexsort((jnp.array([1, 0, 0]), jnp.array([5, 5, 4])))
+      Array([2, 1, 0], dtype=int32)
     """
     if isinstance(keys, (Array, np.ndarray)):
         whole = array(keys)
@@ -135,6 +143,10 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
     Raises:
       ValueError: for an axis or a position out of range.
+
+    Example:
+      >>> jnp.partition(jnp.array([3, 1, 2]), 0)[0].item()
+      1
     """
     x, axis = _prepared(a, axis, None, None)
     _split_point(kth, x, axis)
@@ -142,14 +154,24 @@ def partition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
 
 
 def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
-    """The positions of the elements in the order of partition."""
+    """The positions of the elements in the order of partition.
+
+    Example:
+      >>> jnp.argpartition(jnp.array([3, 1, 2]), 0)[0].item()
+      1
+    """
     x, axis = _prepared(a, axis, None, None)
     _split_point(kth, x, axis)
     return argsort(x, axis)
 
 
 def sort_complex(a: ArrayLike) -> Array:
-    """The elements as complex numbers, in rising order along the last axis."""
+    """The elements as complex numbers, in rising order along the last axis.
+
+    Example:
+      >>> jnp.sort_complex(jnp.array([2, 1]))
+      Array([1.+0.j, 2.+0.j], dtype=complex64)
+    """
     result = sort(a)
     return retype(result, dtypes.to_complex(result.type.dtype))
 
@@ -170,6 +192,10 @@ def top_k(a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sor
 
     Raises:
       ValueError: if k exceeds n. TypeError: for complex numbers.
+
+    Example:
+      >>> jnp.top_k(jnp.array([3, 1, 2]), 2)[0]
+      Array([3, 2], dtype=int32)
     """
     x, axis = _prepared(a, axis, None, None)
     count = integer(k, "k")
@@ -226,6 +252,10 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLi
 
     Raises:
       ValueError: if `a` has not one axis, for an unknown side or method.
+
+    Example:
+      >>> jnp.searchsorted(jnp.array([1, 2, 3]), jnp.array([2, 9]))
+      Array([1, 3], dtype=int32)
     """
     if side not in ("left", "right"):
         raise errors.value_error(f"side is {side!r}, 'left' or 'right' is required", fix="check the spelling")
@@ -312,6 +342,10 @@ def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False, *, method: str 
 
     Raises:
       ValueError: if `bins` has not one axis, or is known and neither rises nor falls.
+
+    Example:
+      >>> jnp.digitize(jnp.array([0.5, 1.5]), jnp.array([1.0, 2.0]))
+      Array([0, 1], dtype=int32)
     """
     values, limits = array(x), array(bins)
     if limits.type.ndim != 1:

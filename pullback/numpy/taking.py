@@ -14,6 +14,7 @@ from pullback.core.trace import type_of
 from pullback.core.values import value
 from pullback.lax.index import wrap_index
 from pullback.lax.operand import retype
+from pullback.numpy.bounds import check_along
 from pullback.numpy.indexing import AtIndex, getitem
 from pullback.numpy.promotion import as_array, broadcast_shapes, broadcast_to, operand
 from pullback.ops import index as reads
@@ -29,8 +30,8 @@ def _whole_numbers(indices: ArrayLike) -> Array:
     """Indices as an array of integers."""
     places = as_array(operand(indices))
     if dtypes.kind(type_of(places).dtype) not in "iub":
-        raise errors.type_error(f"indices are {type_of(places)}, integers are required",
-                                fix="convert them with astype(int)")
+        raise errors.make(errors.OperandError, f"indices are {type_of(places)}, integers are required",
+                          fix="convert them with astype(int)")
     return retype(places, dtypes.int32) if dtypes.is_bool(places.type.dtype) else places
 
 
@@ -78,6 +79,7 @@ def take(a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: None = 
     if axis is None:
         x, axis = move.reshape(x, shape=(x.type.size,)), 0
     axis = errors.check_axis(axis, x.type.ndim)
+    check_along(x.type, places, axis, mode, "take")
     around = mode == "wrap"
     how = CLIP if around else _mode(mode, FILL)
     if x.type.shape[axis] == 0 and places.type.size:
@@ -108,16 +110,21 @@ def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1,
 
     Raises:
       ValueError: if the ranks differ, or other axes do not broadcast. TypeError: if indices are not integers.
+
+    Example:
+      >>> jnp.take_along_axis(jnp.array([[3, 1, 2]]), jnp.array([[1]]), axis=1)
+      Array([[1]], dtype=int32)
     """
     x, places = as_array(operand(arr)), as_array(operand(indices))
     if not dtypes.is_integer(places.type.dtype):
-        raise errors.type_error(f"indices are {places.type}, integers are required",
-                                fix="convert them with astype(int)")
+        raise errors.make(errors.OperandError, f"indices are {places.type}, integers are required",
+                          fix="convert them with astype(int)")
     if axis is None:
         x, axis = move.reshape(x, shape=(x.type.size,)), 0
     places, axis = _same_rank(x, places, axis)
     n, shape = x.type.shape[axis], places.type.shape
     out = _other_axes(x, places, axis)
+    check_along(x.type, places, axis, mode, "take_along_axis")
     how = _mode(mode, FILL)
     if wrap_negative_indices:
         places = wrap_index(places, n)
@@ -169,8 +176,12 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str | None = None, *,
 
     Raises:
       ValueError: if inplace is not False.
+
+    Example:
+      >>> jnp.put(jnp.arange(3), 1, 9, inplace=False)
+      Array([0, 9, 2], dtype=int32)
     """
-    _not_in_place(inplace)
+    not_in_place(inplace)
     x, places, values = as_array(operand(a)), _whole_numbers(ind), as_array(operand(v))
     size, count = x.type.size, places.type.size
     if not size or not count or not values.type.size:
@@ -207,8 +218,12 @@ def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: 
 
     Raises:
       ValueError: if inplace is not False, or shapes do not fit.
+
+    Example:
+      >>> jnp.put_along_axis(jnp.zeros((1, 2)), jnp.array([[1]]), 9, axis=1, inplace=False)
+      Array([[0., 9.]], dtype=float32)
     """
-    _not_in_place(inplace)
+    not_in_place(inplace)
     x, places = as_array(operand(arr)), _whole_numbers(indices)
     shape = x.type.shape
     if axis is None:
@@ -224,7 +239,8 @@ def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: 
     return move.reshape(out, shape=shape)
 
 
-def _not_in_place(inplace: bool) -> None:
+def not_in_place(inplace: bool) -> None:
+    """A ValueError unless the caller says that the copy is what he wants."""
     if inplace:
         raise errors.value_error("inplace=True: arrays are immutable", fix="pass inplace=False and use the "
                                                                            "result")

@@ -13,9 +13,10 @@ from pullback.core import dtypes
 from pullback.core.array import Array
 from pullback.numpy.arguments import integer
 from pullback.numpy.creation import ones
-from pullback.numpy.elementwise import absolute, add, clip, cos, divide, multiply, sqrt, square, subtract
+from pullback.numpy.elementwise import absolute, add, clip, divide, multiply, sqrt, square, subtract
 from pullback.numpy.floats import i0
 from pullback.numpy.ranges import arange
+from pullback.numpy.transcendental import cos
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "kaiser"]
 
@@ -32,22 +33,42 @@ def _window(size: int, shape: Callable[[Any], Any]) -> Any:
 
 
 def bartlett(M: int) -> Array:
-    """A triangular window: float[M], 0 at both ends."""
+    """A triangular window: float[M], 0 at both ends.
+
+    Example:
+      >>> jnp.bartlett(3)
+      Array([0., 1., 0.], dtype=float32)
+    """
     return _window(M, lambda at: subtract(1, absolute(at)))
 
 
 def hanning(M: int) -> Array:
-    """The Hann window: float[M], a cosine arch, 0 at both ends."""
+    """The Hann window: float[M], a cosine arch, 0 at both ends.
+
+    Example:
+      >>> jnp.hanning(3)
+      Array([0., 1., 0.], dtype=float32)
+    """
     return _window(M, lambda at: add(0.5, multiply(0.5, cos(multiply(at, math.pi)))))
 
 
 def hamming(M: int) -> Array:
-    """The Hamming window: float[M], a cosine arch, 0.08 at both ends."""
+    """The Hamming window: float[M], a cosine arch, 0.08 at both ends.
+
+    Example:
+      >>> jnp.hamming(3).round(3)
+      Array([0.08, 1.  , 0.08], dtype=float32)
+    """
     return _window(M, lambda at: add(0.54, multiply(0.46, cos(multiply(at, math.pi)))))
 
 
 def blackman(M: int) -> Array:
-    """The Blackman window: float[M], of three terms, 0 at both ends."""
+    """The Blackman window: float[M], of three terms, 0 at both ends.
+
+    Example:
+      >>> jnp.blackman(3).round(3)
+      Array([-0.,  1., -0.], dtype=float32)
+    """
     return _window(M, lambda at: add(add(0.42, multiply(0.5, cos(multiply(at, math.pi)))),
                                      multiply(0.08, cos(multiply(at, 2 * math.pi)))))
 
@@ -57,5 +78,9 @@ def kaiser(M: int, beta: ArrayLike) -> Array:
 
     Args:
       beta: real[], how fast it falls; 0 gives ones.
+
+    Example:
+      >>> jnp.kaiser(3, 0.0)
+      Array([1., 1., 1.], dtype=float32)
     """
     return _window(M, lambda at: divide(i0(multiply(beta, sqrt(clip(subtract(1, square(at)), 0)))), i0(beta)))

@@ -25,7 +25,7 @@ _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
 _MASK = 0xFFFFFFFF
 
-_UINT = {8: dtypes.uint8, 16: dtypes.uint16, 32: dtypes.uint32, 64: dtypes.uint64}
+UINT = {8: dtypes.uint8, 16: dtypes.uint16, 32: dtypes.uint32, 64: dtypes.uint64}
 
 
 def threefry(words: Sequence[Any], x0: Any, x1: Any, add: Callable[..., Any], mix: Callable[..., Any]) -> Any:
@@ -359,15 +359,15 @@ class RandomBits(KeyPrimitive):
     def type(self, keys: ArrayType, *, bit_width: int, shape: tuple[int, ...]  # type: ignore[override]
              ) -> list[ArrayType]:
         check_key(keys)
-        if bit_width not in _UINT:
-            raise errors.value_error(f"got bit_width {bit_width}, one of {list(_UINT)} is required",
+        if bit_width not in UINT:
+            raise errors.value_error(f"got bit_width {bit_width}, one of {list(UINT)} is required",
                                      fix="draw wider bits and convert them")
-        return [ArrayType((*keys.shape, *shape), _UINT[bit_width])]
+        return [ArrayType((*keys.shape, *shape), UINT[bit_width])]
 
     def numpy(self, keys: np.ndarray, *, bit_width: int, shape: tuple[int, ...]  # type: ignore[override]
               ) -> Outputs:
         words = keys.reshape(-1, 2)
-        out = np.empty((len(words), math.prod(shape)), _UINT[bit_width])
+        out = np.empty((len(words), math.prod(shape)), UINT[bit_width])
         for place, x0, x1 in _blocks(words, math.prod(shape)):
             if bit_width == 64:
                 out[place] = x0.astype(np.uint64) << np.uint64(32) | x1
@@ -384,7 +384,7 @@ class RandomBits(KeyPrimitive):
             x0, x1 = b.convert(x0, dtypes.uint64), b.convert(x1, dtypes.uint64)
             return [b.or_(_shift(b, True, x0, 32), x1)]
         bits = b.xor(x0, x1)
-        return [bits if bit_width == 32 else b.convert(bits, _UINT[bit_width])]
+        return [bits if bit_width == 32 else b.convert(bits, UINT[bit_width])]
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
         for width in (8, 16, 32):
@@ -409,6 +409,26 @@ def _for_each(jax: Any, function: Callable[..., Any], *args: Any) -> Any:
     return function(*args)
 
 
+class RandomClone(KeyPrimitive):
+    """Keys themselves, for a second use that is meant."""
+
+    def type(self, keys: ArrayType) -> list[ArrayType]:  # type: ignore[override]
+        return [keys if keys.is_key else check_key(keys)]
+
+    def numpy(self, keys: np.ndarray) -> Outputs:  # type: ignore[override]
+        return [keys]
+
+    def hlo(self, b: Any, keys: Any) -> Outputs:  # type: ignore[override]
+        return [keys]
+
+    def examples(self, rng: np.random.Generator) -> Iterable[Example]:
+        yield Example(_some_keys(rng, (2,)), order=0)
+
+    def oracle(self, jax: Any, keys: Any) -> Any:
+        return jax.random.clone(keys)
+
+
+random_clone = RandomClone("random_clone")
 random_wrap = RandomWrap("random_wrap")
 random_unwrap = RandomUnwrap("random_unwrap")
 random_seed = RandomSeed("random_seed")

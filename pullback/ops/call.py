@@ -26,6 +26,9 @@ def spread(values: Sequence[Any], mask: Sequence[bool], types: Sequence[ArrayTyp
     given = iter(values)
     return [next(given) if flag else Zero(t.tangent()) for flag, t in zip(mask, types, strict=True)]
 
+# The name of a call that computes again what has been computed: its random numbers are meant to be the same.
+AGAIN = "again:"
+
 
 class Call(Primitive):
     """program(*args). Every rule is the same rule applied to the program, remembered in its memo."""
@@ -107,6 +110,27 @@ def call_program(program: Program, args: Sequence[Any], name: str = "") -> list[
     assert len(args) == len(program.inputs), (len(args), program)
     assert all(type_of(a).shape == v.type.shape for a, v in zip(args, program.inputs, strict=True))
     return bind(call, args, {"program": program, "name": name or program.name})
+
+
+def handles_keys(primitive: Primitive, params: dict[str, Any]) -> bool:
+    """Whether an operation is one of random keys, or carries a program that has one."""
+    if primitive.name.startswith("random_") or primitive.name == "rng_bit_generator":
+        return True
+    carried = [params[name] for name in primitive.programs]
+    programs = [p for value in carried for p in (value if isinstance(value, tuple) else (value,))]
+    return any(isinstance(p, Program) and p.memo(draws) for p in programs)
+
+
+def draws(program: Program) -> bool:
+    """Whether a program handles random keys. Use it through `program.memo(draws)`."""
+    return any(handles_keys(eqn.primitive, eqn.params) for eqn in program.equations)
+
+
+def repeated(program: Program) -> Program:
+    """The program as a call that computes again (`AGAIN`), where it draws random numbers."""
+    if not program.memo(draws):
+        return program
+    return stage(lambda *xs: call_program(program, xs, AGAIN), program.input_types, name=program.name)[0]
 
 
 def inlined(program: Program) -> Program:

@@ -24,7 +24,7 @@ from pullback.interpret.jvp import jvp_program
 from pullback.interpret.linearize import linearize_program
 from pullback.interpret.stage import stage
 from pullback.interpret.vmap import batch_program
-from pullback.ops.call import call, call_program, inlined, spread
+from pullback.ops.call import AGAIN, call, call_program, inlined, spread
 
 Policy = Callable[..., bool]
 
@@ -188,11 +188,11 @@ class Replay(Primitive):
         return tangents.output_types
 
     def expand(self, *args: Any, again: Program, tangents: Program, count: int) -> Outputs:
-        return call_program(tangents, [*call_program(again, args[:count]), *args[count:]])
+        return call_program(tangents, [*call_program(again, args[:count], AGAIN), *args[count:]])
 
     def transpose(self, cts: Sequence[Any], *args: Any, again: Program, tangents: Program, count: int) -> list[Any]:
         known = optimization_barrier_of(args[:count])
-        residuals = call_program(again, known)
+        residuals = call_program(again, known, AGAIN)
         back = call.transpose(cts, *residuals, *args[count:], program=tangents, name=tangents.name)
         return [None] * count + back[len(residuals):]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -15,15 +16,21 @@ from pullback.core.trace import bind, concrete, type_of
 from pullback.core.types import ArrayType, Linear, Zero
 from pullback.core.vector import broadcast, instantiate
 from pullback.interpret.evaluate import evaluate
+from pullback.interpret.jet import collect, jet_program, moves
 from pullback.interpret.jvp import jvp_program, jvp_program_with
 from pullback.interpret.linearize import linearize_program
 from pullback.interpret.stage import stage
 from pullback.interpret.transpose import transpose_program, transpose_program_full
 from pullback.interpret.vmap import batch_program, batch_program_with
-from pullback.ops.call import spread
+from pullback.ops.call import call_program, draws, spread
+from pullback.ops.check import EFFECT, only_where
 from pullback.ops.scan import pick
 
 Branches = tuple[Program, ...]
+
+# In vmap all branches of a choice run, as calls whose names say which choice and branch they are.
+_CHOICE = "choice:"
+_choices = itertools.count()
 
 
 def _union(masks: Iterable[Sequence[bool]]) -> tuple[bool, ...]:
@@ -78,6 +85,13 @@ class Cond(Primitive):
         types = branches[0].output_types
         return results[:len(types)], spread(results[len(types):], out_mask, types)
 
+    def jet(self, order: int, primals: Sequence[Any], series: Sequence[Any], *, branches: Branches
+            ) -> tuple[Outputs, Outputs]:
+        mask = tuple(moves(s) for s in series[1:])
+        derived = tuple(p.memo(jet_program, order, mask) for p in branches)
+        terms = [instantiate(t) for s in series[1:] if moves(s) for t in s]
+        return collect(bind(self, [*primals, *terms], {"branches": derived}), len(branches[0].outputs), order)
+
     def linearize(self, primals: Sequence[Any], tangents: Sequence[Any], *, branches: Branches
                   ) -> tuple[Outputs, Outputs]:
         index, *operands = primals
@@ -126,9 +140,14 @@ class Cond(Primitive):
         everything = (True,) * len(branches[0].outputs)
         operands = [x if flag else broadcast(x, size) for x, flag in zip(operands, mask, strict=True)]
         full = (True,) * len(mask)
-        results = [evaluate(p.memo(batch_program_with, size, full, everything, axis_name), operands)
-                   for p in branches]
         index = TABLE["clamp"](np.int32(0), index, np.int32(len(branches) - 1))
+        results, choice = [], next(_choices)
+        for i, p in enumerate(branches):
+            branch, given = p.memo(batch_program_with, size, full, everything, axis_name), operands
+            if EFFECT in p.effects:
+                branch, given = branch.memo(only_where, size), [TABLE["eq"](index, np.int32(i)), *operands]
+            results.append(call_program(branch, given, f"{_CHOICE}{choice}:{i}")
+                           if p.memo(draws) else evaluate(branch, given))
         return [_select(index, list(cases)) for cases in zip(*results, strict=True)], list(everything)
 
     def axis_names(self, params: dict[str, Any]) -> frozenset[Any]:
@@ -205,6 +224,14 @@ def _picking(linear: Program, branch: int, sources: tuple[tuple[str, int], ...],
 
 def _outputs(program: Program, kept: tuple[bool, ...]) -> Program:
     return Program(program.inputs, program.equations, pick(program.outputs, kept), program.name)
+
+
+def choice_of(name: str | None) -> tuple[str, str] | None:
+    """The choice and the branch of it that a call stands for, by the call's name."""
+    if not name or not name.startswith(_CHOICE):
+        return None
+    choice, branch = name.removeprefix(_CHOICE).split(":")
+    return choice, branch
 
 
 cond = Cond("cond")

@@ -186,6 +186,10 @@ def converted(b: Any, x: Any, dtype: Any) -> Any:
     return b.convert(x, dtype)
 
 
+# The product of two matrices.
+MATRICES: Dims = (((1,), (0,)), ((), ()))
+
+
 def _matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """x @ y; of integers by way of floats, for which there is a BLAS, where all sums are exact."""
     if x.dtype.kind in "fc" or x.size < 1024 or not y.size:
@@ -217,6 +221,9 @@ class DotGeneral(Bilinear):
 
     def numpy(self, x: np.ndarray, y: np.ndarray, *, dims: Dims, precision: Any = None, dtype: Any = None
               ) -> Outputs:
+        if dims == MATRICES and x.ndim == y.ndim == 2 and precision is None and x.dtype == y.dtype == (
+                dtype or x.dtype) and x.dtype.char in "fd":
+            return [np.matmul(x, y)]
         out = result_dtype(x.dtype, y.dtype) if dtype is None else dtype
         (lc, rc), (lb, rb) = dims
         lf, rf = free_axes(x.ndim, lc, lb), free_axes(y.ndim, rc, rb)

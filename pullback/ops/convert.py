@@ -135,8 +135,8 @@ class BitcastConvertType(NoGradient):
         if x.dtype == dtype:
             return [x.strong()]
         if dtypes.kind(x.dtype) not in "iuf" or dtypes.kind(dtype) not in "iuf":
-            raise errors.type_error(f"the bits of {x} cannot be read as {dtypes.short_name(dtype)}",
-                                    fix=_BIT_FIX)
+            raise errors.make(errors.OperandError, f"the bits of {x} cannot be read as {dtypes.short_name(dtype)}",
+                              op=errors.source.called(), fix=_BIT_FIX)
         have, want = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(dtype)
         shape = x.shape
         if have > want and have % want == 0:

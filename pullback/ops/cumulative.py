@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core import dtypes, errors
+from pullback.core import config, dtypes, errors
 from pullback.core.primitive import TABLE, Example, Outputs, Primitive
 from pullback.core.trace import type_of
 from pullback.core.types import ArrayType, Zero
@@ -166,8 +166,14 @@ class Cumprod(Cumulative):
         # y[i] = x[i] y[i-1], so y'[i] = x[i] y'[i-1] + x'[i] y[i-1]: no division, hence right at zeros.
         (x,), (x_dot,) = primals, tangents
         y = self(x, axis=axis, reverse=reverse)
+        if config.strong_zeros.value:  # products of tangents, one by one
+            return [y], jvp(lambda x: tree_scan(_products, [x], axis, reverse), primals, tangents)[1]
         u = elementwise.mul(x_dot, shifted(y, axis, reverse, 1))
         return [y], [linear_recurrence(x, u, axis=axis, reverse=reverse)]
+
+
+def _products(earlier: Sequence[Any], later: Sequence[Any]) -> list[Any]:
+    return [elementwise.mul(earlier[0], later[0])]
 
 
 class Cumlogsumexp(Cumulative):

@@ -16,9 +16,10 @@ from pullback.core.primitive import TABLE, Example, Outputs, Primitive
 from pullback.core.program import Program
 from pullback.core.trace import bind, type_of
 from pullback.core.types import ArrayType, Linear, Zero
-from pullback.core.vector import broadcast, instantiate
+from pullback.core.vector import add, broadcast, instantiate
 from pullback.interpret.evaluate import evaluate
 from pullback.interpret.jvp import jvp as forward_mode
+from pullback.interpret.linearize import tangent_map
 from pullback.interpret.stage import stage
 from pullback.interpret.transpose import backward as run_backward
 from pullback.interpret.vmap import vmap
@@ -233,10 +234,10 @@ def _batched_backward(backward: Any, size: int, axis_name: Any, residual_flags: 
 
 
 class CustomLinear(Primitive):
-    """The tangent map of a custom_vjp function: known by its transpose, the backward rule.
+    """A linear map that is known by its transpose: of a custom_vjp function, or with `forward` a linear_call.
 
-    Operands: `count` residuals, then a tangent per input marked `live`. Reverse mode calls the rule. Forward
-    mode transposes it: the rule is linear in its cotangents.
+    Operands: `count` residuals, then a tangent per input marked `live`. Reverse mode calls `backward`. What it is
+    itself, `forward` computes; where that is None, the transpose of `backward`, which is linear in its cotangents.
     """
 
     transparent = True
@@ -254,8 +255,10 @@ class CustomLinear(Primitive):
         return self.expand(*args, **params)
 
     def expand(self, *args: Any, backward: Any, count: int, live: tuple[bool, ...],
-               out_types: tuple[ArrayType, ...], kept: tuple[bool, ...]) -> Outputs:
+               out_types: tuple[ArrayType, ...], kept: tuple[bool, ...], forward: Any = None) -> Outputs:
         residuals, dots = list(args[:count]), list(args[count:])
+        if forward is not None:
+            return list(forward(residuals, dots))
         mask: list[bool] = []
 
         def rule(*cts: Any) -> list[Any]:
@@ -276,22 +279,38 @@ class CustomLinear(Primitive):
         return [r for r, flag in zip(backward(residuals, full), live, strict=True) if flag]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Outputs, Outputs]:
-        return forward_mode(lambda *xs: self.expand(*xs, **params), primals, tangents)
+        count = params["count"]
+        if params.get("forward") is None:
+            return forward_mode(lambda *xs: self.expand(*xs, **params), primals, tangents)
+        outputs = bind(self, primals, params)
+        dots: list[Any] = [Zero(t.tangent()) for t in params["out_types"]]
+        if not all(isinstance(t, Zero) for t in tangents[count:]):
+            dots = bind(self, [*primals[:count], *[instantiate(t) for t in tangents[count:]]], params)
+        if not all(isinstance(t, Zero) for t in tangents[:count]):
+            _, moved = tangent_map(lambda *rs: self.expand(*rs, *primals[count:], **params), primals[:count],
+                                   tangents[:count])
+            dots = [add(a, b) for a, b in zip(dots, moved, strict=True)]
+        return outputs, dots
 
     def transpose(self, cts: Sequence[Any], *args: Any, backward: Any, count: int, live: tuple[bool, ...],
-                  out_types: tuple[ArrayType, ...], kept: tuple[bool, ...]) -> list[Any]:
+                  out_types: tuple[ArrayType, ...], kept: tuple[bool, ...], forward: Any = None) -> list[Any]:
         residuals = list(args[:count])
         assert not any(isinstance(r, Linear) for r in residuals)
-        return [None] * count + self._cotangents(residuals, cts, backward, live, kept)
+        if forward is None:
+            return [None] * count + self._cotangents(residuals, cts, backward, live, kept)
+        return [None] * count + bind(self, [*residuals, *[instantiate(ct) for ct in cts]], {
+            "forward": backward, "backward": forward, "count": count, "live": kept, "kept": live,
+            "out_types": tuple(arg.type for arg in args[count:])})
 
     def batch_named(self, size: int, axis_name: Any, args: Sequence[Any], batched: Sequence[bool], *, backward: Any,
-                    count: int, live: tuple[bool, ...], out_types: tuple[ArrayType, ...], kept: tuple[bool, ...]
-                    ) -> tuple[Outputs, list[bool]]:
+                    count: int, live: tuple[bool, ...], out_types: tuple[ArrayType, ...], kept: tuple[bool, ...],
+                    forward: Any = None) -> tuple[Outputs, list[bool]]:
         dots = [x if flag else broadcast(x, size) for x, flag in zip(args[count:], batched[count:], strict=True)]
-        rule = _batched_backward(backward, size, axis_name, tuple(batched[:count]), [True] * len(live))
+        flags = tuple(batched[:count])
         outputs = bind(self, [*args[:count], *dots], {
-            "backward": rule, "count": count, "live": live, "kept": kept,
-            "out_types": tuple(t.batched(size) for t in out_types)})
+            "backward": _batched_backward(backward, size, axis_name, flags, [True] * len(live)), "count": count,
+            "live": live, "kept": kept, "out_types": tuple(t.batched(size) for t in out_types),
+            "forward": forward and _batched_backward(forward, size, axis_name, flags, [True] * len(kept))})
         return outputs, [True] * len(outputs)
 
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], **params: Any
@@ -305,6 +324,8 @@ class CustomLinear(Primitive):
         r, x = (rng.normal(size=3).astype(np.float32) for _ in range(2))
         yield Example(r, x, backward=backward, count=1, live=(True,), out_types=(t,), kept=(True,), order=0,
                       linear=(1,))
+        yield Example(r, x, forward=backward, backward=backward, count=1, live=(True,), out_types=(t,), kept=(True,),
+                      order=1, linear=(1,))
 
     def oracle(self, jax: Any, r: Any, x: Any, **params: Any) -> Any:
         return jax.numpy.multiply(r, x)

@@ -16,6 +16,17 @@ from pullback.core.types import ArrayType, Linear, Zero
 from pullback.core.values import scalar_of
 from pullback.core.vector import instantiate
 from pullback.ops.convert import convert, convert_element_type
+from pullback.ops.double import (
+    arccosine,
+    arcsine,
+    arctangent,
+    arctangent2,
+    cosine,
+    cube_root,
+    remainder,
+    sine,
+    tangent,
+)
 from pullback.ops.families import (
     ANY,
     COMPLEX,
@@ -25,9 +36,13 @@ from pullback.ops.families import (
     REAL,
     Elementwise,
     MovesKeys,
+    Product,
+    Quotient,
     align,
     check_kind,
     common,
+    product,
+    quotient,
     unfit,
 )
 
@@ -159,9 +174,15 @@ def _abs_tangent(t: Any, out: Any, x: Any) -> Any:
 def _extreme(reference: Callable[..., Any], operation: str, direction: str) -> tuple[Any, Any]:
     """NumPy and StableHLO of max and min; complex numbers are ordered by real, then by imaginary part."""
 
+    def signed_zeros(out: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        # Of 0.0 and -0.0 the first is the larger; NumPy takes either.
+        if x.dtype.kind != "f" or not (zero := out == 0).any():
+            return out
+        return np.where(zero & (x == 0) & (y == 0), x + y if direction == "GT" else -(-x - y), out)
+
     def numpy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if x.dtype.kind != "c":
-            return reference(x, y)
+            return signed_zeros(reference(x, y), x, y)
         a, b = (x, y) if direction == "GT" else (y, x)
         return np.where((a.real > b.real) | ((a.real == b.real) & (a.imag > b.imag)), x, y)
 
@@ -189,16 +210,26 @@ add = Pointwise("add", np.add, "add", [lambda t, out, x, y: t, lambda t, out, x,
 sub = Pointwise("sub", np.subtract, "subtract", [lambda t, out, x, y: t, lambda t, out, x, y: neg(t)],
                 transposes=[lambda ct, x, y: ct, lambda ct, x, y: neg(ct)], kinds=NUMBER,
                 edges=[_PAIRS, _WRAP], doc="x - y.")
-mul = Pointwise("mul", np.multiply, "multiply",
+
+
+class Multiply(Product, Pointwise):
+    """x * y."""
+
+
+class Divide(Quotient, Pointwise):
+    """x / y."""
+
+
+mul = Multiply("mul", np.multiply, "multiply",
                 [lambda t, out, x, y: mul(t, y), lambda t, out, x, y: mul(x, t)],
                 transposes=[lambda ct, x, y: mul(ct, y), lambda ct, x, y: mul(x, ct)], kinds=NUMBER,
                 edges=[_PAIRS, _WRAP], doc="x * y.")
-div = Pointwise("div", _divide, "divide",
+div = Divide("div", _divide, "divide",
                 [lambda t, out, x, y: div(t, y), lambda t, out, x, y: neg(mul(t, div(out, y)))],
                 transposes=[lambda ct, x, y: div(ct, y), None], kinds=NUMBER, domain=(1.0, 4.0),
                 edges=[_PAIRS, _INT_PAIRS, (np.uint8([7, 1, 0]), np.uint8([2, 0, 0]))],
                 doc="x / y; integer division rounds towards zero.")
-rem = Pointwise("rem", _remainder, "remainder",
+rem = Pointwise("rem", _remainder, remainder,
                 [lambda t, out, x, y: t, lambda t, out, x, y: neg(mul(t, _toward_zero(div(x, y))))],
                 kinds=REAL, domain=(1.0, 4.0),
                 edges=[_PAIRS, _INT_PAIRS, (np.uint8([7, 1, 0]), np.uint8([2, 0, 0]))],
@@ -252,7 +283,7 @@ class Power(Pointwise):
 
 def _pow_tangent(t: Any, out: Any, x: Any, y: Any) -> Any:
     if not dtypes.is_integer(type_of(y).dtype):
-        return mul(t, mul(y, pow(x, sub(y, number(y, 1)))))
+        return mul(t, product(y, pow(x, sub(y, number(y, 1)))))
     # 0 ** 0 is constant in x when the exponent is an integer.
     none = eq(y, number(y, 0))
     lower = pow(x, select_n(none, sub(y, number(y, 1)), number(y, 0)))
@@ -304,7 +335,7 @@ def _integer_pow_tangent(t: Any, out: Any, x: Any, *, y: int) -> Any:
 
 
 pow = Power("pow", np.power, "power",
-            [_pow_tangent, lambda t, out, x, y: mul(t, mul(_log_of_nonzero(x), out))],
+            [_pow_tangent, lambda t, out, x, y: mul(t, product(_log_of_nonzero(x), out))],
             kinds=INEXACT, domain=(0.5, 3.0), edges=[_PAIRS], rtol=2e-5,
             doc="x ** y. The derivative by y is 0 where x is 0 and the power is finite.")
 integer_pow = IntegerPower(
@@ -331,7 +362,7 @@ one_minus_square = OneMinusSquare(
     lambda b, x: b.mul(b.sub(b.full(1, x.type), x), b.add(b.full(1, x.type), x)),
     [lambda t, out, x: mul(t, mul(number(x, -2), x))], kinds=NUMBER, edges=_EDGE,
     doc="1 - x * x, exact where x is near 1.")
-cbrt = Pointwise("cbrt", np.cbrt, "cbrt", [lambda t, out, x: div(t, mul(number(out, 3), mul(out, out)))],
+cbrt = Pointwise("cbrt", np.cbrt, cube_root, [lambda t, out, x: div(t, mul(number(out, 3), mul(out, out)))],
                  kinds=FLOAT, domain=(0.5, 4.0), edges=_EDGE, doc="The real cube root.")
 
 
@@ -341,6 +372,10 @@ def _exp2_hlo(b: Any, x: Any) -> Any:
     if dtypes.kind(x.type.dtype) == "c":
         return b.op("stablehlo.exponential", [b.mul(x, b.full(math.log(2), x.type))], x.type)
     return b.op("stablehlo.power", [b.full(2, x.type), x], x.type)
+
+
+def _log2_hlo(b: Any, x: Any) -> Any:
+    return b.div(b.op("stablehlo.log", [x], x.type), b.full(math.log(2), x.type))
 
 
 def _logistic(x: np.ndarray) -> np.ndarray:
@@ -357,6 +392,8 @@ expm1 = Pointwise("expm1", np.expm1, "exponential_minus_one",
                   doc="e ** x - 1, exact for small x.")
 log = Pointwise("log", np.log, "log", [lambda t, out, x: div(t, x)], kinds=INEXACT, domain=(0.5, 4.0),
                 edges=_EDGE, doc="The natural logarithm.")
+log2 = Pointwise("log2", np.log2, _log2_hlo, [lambda t, out, x: div(t, mul(x, number(x, math.log(2))))],
+                 kinds=INEXACT, domain=(0.5, 4.0), edges=_EDGE, doc="The logarithm of x to base 2.")
 log1p = Pointwise("log1p", np.log1p, "log_plus_one", [lambda t, out, x: div(t, add(x, number(x, 1)))],
                   kinds=INEXACT, domain=(-0.5, 3.0), edges=_EDGE, doc="log(1 + x), exact for small x.")
 logistic = Pointwise("logistic", _logistic, "logistic",
@@ -378,23 +415,23 @@ def _one_minus_square_root(x: Any) -> Any:
     return rsqrt(mul(sub(number(x, 1), x), add(number(x, 1), x)))
 
 
-sin = Pointwise("sin", np.sin, "sine", [lambda t, out, x: mul(t, cos(x))], kinds=INEXACT, edges=_EDGE,
+sin = Pointwise("sin", np.sin, sine, [lambda t, out, x: mul(t, cos(x))], kinds=INEXACT, edges=_EDGE,
                 doc="The sine of x in radians.")
-cos = Pointwise("cos", np.cos, "cosine", [lambda t, out, x: neg(mul(t, sin(x)))], kinds=INEXACT, edges=_EDGE,
+cos = Pointwise("cos", np.cos, cosine, [lambda t, out, x: neg(mul(t, sin(x)))], kinds=INEXACT, edges=_EDGE,
                 doc="The cosine of x in radians.")
-tan = Pointwise("tan", np.tan, "tan", [lambda t, out, x: mul(t, add(number(out, 1), mul(out, out)))],
+tan = Pointwise("tan", np.tan, tangent, [lambda t, out, x: mul(t, add(number(out, 1), mul(out, out)))],
                 kinds=INEXACT, domain=(-1.2, 1.2), edges=_EDGE, doc="The tangent of x in radians.")
-asin = Pointwise("asin", np.arcsin, "chlo.asin", [lambda t, out, x: mul(t, _one_minus_square_root(x))],
+asin = Pointwise("asin", np.arcsin, arcsine, [lambda t, out, x: mul(t, _one_minus_square_root(x))],
                  kinds=INEXACT, domain=(-0.9, 0.9), edges=_EDGE, doc="The inverse sine, in radians.")
-acos = Pointwise("acos", np.arccos, "chlo.acos", [lambda t, out, x: neg(mul(t, _one_minus_square_root(x)))],
+acos = Pointwise("acos", np.arccos, arccosine, [lambda t, out, x: neg(mul(t, _one_minus_square_root(x)))],
                  kinds=INEXACT, domain=(-0.9, 0.9), edges=_EDGE, doc="The inverse cosine, in radians.")
-atan = Pointwise("atan", np.arctan, "chlo.atan", [lambda t, out, x: div(t, add(number(x, 1), mul(x, x)))],
+atan = Pointwise("atan", np.arctan, arctangent, [lambda t, out, x: div(t, add(number(x, 1), mul(x, x)))],
                  kinds=INEXACT, domain=(-0.9, 0.9), edges=_EDGE, doc="The inverse tangent, in radians.")
-atan2 = Pointwise("atan2", _atan2, "atan2",
-                  [lambda t, out, x, y: mul(t, div(y, add(mul(x, x), mul(y, y)))),
-                   lambda t, out, x, y: neg(mul(t, div(x, add(mul(x, x), mul(y, y)))))],
+atan2 = Pointwise("atan2", _atan2, arctangent2,
+                  [lambda t, out, x, y: mul(t, quotient(y, add(mul(x, x), mul(y, y)))),
+                   lambda t, out, x, y: neg(mul(t, quotient(x, add(mul(x, x), mul(y, y)))))],
                   kinds=INEXACT, domain=(0.2, 0.9), edges=[_PAIRS],
-                  doc="The angle of the point (y, x), in radians; derivative NaN at the origin.")
+                  doc="The angle of the point (y, x), in radians; derivative NaN at the origin (0: strong_zeros).")
 sinh = Pointwise("sinh", np.sinh, "chlo.sinh", [lambda t, out, x: mul(t, cosh(x))], kinds=INEXACT,
                  edges=_EDGE, doc="The hyperbolic sine.")
 cosh = Pointwise("cosh", np.cosh, "chlo.cosh", [lambda t, out, x: mul(t, sinh(x))], kinds=INEXACT,

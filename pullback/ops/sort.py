@@ -135,11 +135,11 @@ class Sort(Primitive):
         return list(types)
 
     def numpy(self, *xs: np.ndarray, axis: int, stable: bool = True, keys: int = 1) -> Outputs:
-        if len(xs) == 1 and xs[0].dtype.kind in "biuf":
+        if len(xs) == 1 and xs[0].dtype.kind in "biuf" and xs[0].dtype.isbuiltin == 1:
             x = xs[0]
-            # NumPy's fast sort is not stable, which shows only where zeros have signs.
-            zeros = x.dtype.kind == "f" and bool((np.signbit(x) & (x == 0)).any())
-            return [np.sort(x, axis=axis, kind="stable" if zeros else None)]
+            # NumPy's fast sort is not stable, which shows only where zeros have signs, or NaNs have bits of their own.
+            shows = x.dtype.kind == "f" and bool(((np.signbit(x) & (x == 0)) | np.isnan(x)).any())
+            return [np.sort(x, axis=axis, kind="stable" if shows else None)]
         order = order_of(xs[:keys], axis)
         return [np.take_along_axis(x, order, axis) for x in xs]
 

@@ -2,10 +2,12 @@
 
 The backward pass needs the carries of all steps in reverse order. A fixed number of slots holds some of them; the
 others are computed again from the nearest one before. Which steps get a slot is the binomial schedule: with s slots
-and r repetitions of any step, C(s + r, s) steps can be reversed.
+and r repetitions of any step, b(s, r) = C(s + r, s) steps can be reversed, and n of them, b(s, r - 1) < n <= b(s, r),
+cost r n - b(s + 1, r - 1) steps computed again: the fewest possible.
 
-Source: A. Griewank, Achieving logarithmic growth of temporal and spatial complexity in reverse automatic
-differentiation (1992), procedure `treeverse`; here with an explicit stack of frames (start, end, slots, repetitions).
+Sources: A. Griewank, Achieving logarithmic growth of temporal and spatial complexity in reverse automatic
+differentiation (1992), procedure `treeverse`; A. Griewank and A. Walther, Algorithm 799: revolve (2000), for where to
+cut a frame. Here with an explicit stack of frames (start, end, slots left).
 """
 
 from __future__ import annotations
@@ -64,17 +66,29 @@ def _put(x: Any, row: Any, i: Any) -> Any:
     return TABLE["dynamic_update_slice"](x, row, i, *[_int(0)] * (t.ndim - 1))
 
 
-def _repetitions(n: Any, slots: int) -> Any:
-    """The least r with C(slots + r, slots) >= n."""
-    def enough(r: Any, size: Any) -> Any:
-        return TABLE["lt"](size, TABLE["convert_element_type"](n, dtype=dtypes.float32, weak=False))
+def _cut(length: Any, slots: Any) -> Any:
+    """How far on a frame of `length` steps keeps its next carry, with `slots` slots counting its own.
 
-    def more(r: Any, size: Any) -> list[Any]:
-        r = TABLE["add"](r, _int(1))
-        f = TABLE["convert_element_type"](r, dtype=dtypes.float32, weak=False)
-        return [r, TABLE["mul"](size, TABLE["div"](TABLE["add"](f, np.float32(slots)), f))]
-    one = TABLE["convert_element_type"](_array(1), dtype=dtypes.float32, weak=False)
-    return _loop(enough, more, [_array(0), one])[0]
+    With r the least number of repetitions that will do, what stays before the cut must be reversible with r - 1, and
+    what comes after it with one slot less: at least b(s, r - 2) and n - b(s - 1, r) steps stay. Computed in float32,
+    whose rounding may cost a step more, never a wrong one.
+    """
+    def number(x: Any) -> Any:
+        return TABLE["convert_element_type"](x, dtype=dtypes.float32, weak=False)
+
+    n, s = number(length), number(slots)
+
+    def more(r: Any, size: Any) -> list[Any]:  # b(s, r) = b(s, r - 1) (s + r) / r
+        r = TABLE["add"](r, np.float32(1))
+        return [r, TABLE["div"](TABLE["mul"](size, TABLE["add"](s, r)), r)]
+    r, size = _loop(lambda r, size: TABLE["lt"](size, n), more, [number(_array(0)), number(_array(1))])
+    total, before = TABLE["add"](s, r), TABLE["sub"](r, np.float32(1))
+    least = TABLE["div"](TABLE["mul"](TABLE["mul"](size, TABLE["div"](r, total)), before),
+                         TABLE["max"](TABLE["add"](s, before), np.float32(1)))
+    rest = TABLE["sub"](n, TABLE["div"](TABLE["mul"](size, s), total))
+    nearest = TABLE["floor"](TABLE["add"](TABLE["max"](least, rest), np.float32(0.5)))
+    wanted = TABLE["convert_element_type"](nearest, dtype=dtypes.int32, weak=False)
+    return TABLE["max"](_int(1), TABLE["min"](wanted, TABLE["sub"](length, _int(1))))
 
 
 def _array(n: int) -> Any:
@@ -114,64 +128,46 @@ def reverse_loop(n: Any, consts: Sequence[Any], carry: Sequence[Any], cts: Seque
         results = [instantiate(r) for r in backward(linearized.program, linearized.linear, linearized.residuals, live)]
         return results[:sum(const_mask)], results[sum(const_mask):]
 
-    # A frame per slot: where it starts and ends, the slots and repetitions left to it, the carry at its start.
+    # A frame per slot: where it starts and ends, the slots left to it, the carry at its start.
     def frames(first: Any) -> Any:
         return broadcast(first, slots)
 
-    sums = [instantiate(Zero(type_of(c).strong())) for c in pick(consts, const_mask)]
-    state = [_array(0), frames(_int(0)), frames(n), frames(_int(slots - 1)), frames(_repetitions(n, slots)),
-             *[frames(c) for c in carry], *sums, *cts]
-    types = [type_of(x) for x in state]
-
-    def unpack(xs: Sequence[Any]) -> list[Any]:
-        return cut(xs, 5, n_carry, len(sums))
+    sums_start = [instantiate(Zero(type_of(c).strong())) for c in pick(consts, const_mask)]
+    state = [_array(0), frames(_int(0)), frames(n), frames(_int(slots - 1)),
+             *[frames(c) for c in carry], *sums_start, *cts]
 
     def running(top: Any, starts: Any, ends: Any, *rest: Any) -> Any:
         return TABLE["and"](TABLE["ge"](top, _int(0)), TABLE["gt"](n, _int(0)))
 
     def turn(*xs: Any) -> list[Any]:
-        (top, starts, ends, free, repeats), _, _, _ = unpack(xs)
-        start, end = _row(starts, top), _row(ends, top)
-        length = TABLE["sub"](end, start)
-        last = TABLE["le"](length, _int(1))
-        none_left = TABLE["le"](_row(free, top), _int(0))
-        index = TABLE["select_n"](last, TABLE["select_n"](none_left, _int(0), _int(2)), _int(1))
-        return _choose(index, [advance, reverse_one, reverse_last], xs)
+        """Keeps a later carry of the top frame in a frame of its own, or reverses the top frame's last step.
 
-    def advance(*xs: Any) -> list[Any]:
-        """Keeps a later carry in a frame of its own, and goes on there."""
-        (top, starts, ends, free, repeats), kept, sums, cts = unpack(xs)
-        start, end, s, r = (_row(x, top) for x in (starts, ends, free, repeats))
-        r = TABLE["max"](r, _int(1))
-        total = TABLE["add"](s, r)
-        weighed = TABLE["add"](TABLE["mul"](r, TABLE["sub"](end, start)), TABLE["sub"](total, _int(1)))
-        middle = TABLE["add"](start, TABLE["div"](weighed, total))
-        middle = TABLE["max"](TABLE["add"](start, _int(1)), TABLE["min"](middle, TABLE["sub"](end, _int(1))))
-        state = forward([_row(k, top) for k in kept], TABLE["sub"](middle, start))
-        top = TABLE["add"](top, _int(1))
-        return [top, _put(starts, middle, top), _put(ends, end, top), _put(free, TABLE["sub"](s, _int(1)), top),
-                _put(repeats, r, top), *[_put(k, x, top) for k, x in zip(kept, state, strict=True)], *sums, *cts]
+        The stack stays outside the branches, so that it is written in place, row by row.
+        """
+        (top, starts, ends, free), kept, sums, cts = cut(xs, 4, n_carry, len(sums_start))
+        start, end, left = (_row(x, top) for x in (starts, ends, free))
+        last = TABLE["le"](TABLE["sub"](end, start), _int(1))
+        goes_on = TABLE["and"](TABLE["not"](last), TABLE["gt"](left, _int(0)))
+        one = TABLE["convert_element_type"](goes_on, dtype=dtypes.int32, weak=False)
+        given = [start, end, left, *[_row(k, top) for k in kept], *sums, *cts]
+        (start,), state, sums, cts = cut(_choose(one, [reverse, advance], given), 1, n_carry, len(sums_start))
+        place = TABLE["add"](top, one)
+        below = TABLE["sub"](place, TABLE["convert_element_type"](last, dtype=dtypes.int32, weak=False))
+        end = TABLE["sub"](end, TABLE["sub"](_int(1), one))
+        return [below, _put(starts, start, place), _put(ends, end, TABLE["max"](below, _int(0))),
+                _put(free, TABLE["sub"](left, one), place),
+                *[_put(k, x, place) for k, x in zip(kept, state, strict=True)], *sums, *cts]
 
-    def reverse_one(*xs: Any) -> list[Any]:
-        """The frame is one step long: reverses it, and hands what is left back to the frame below."""
-        (top, starts, ends, free, repeats), kept, sums, cts = unpack(xs)
-        more, cts = pull([_row(k, top) for k in kept], cts)
-        below = TABLE["sub"](top, _int(1))
-        place = TABLE["max"](below, _int(0))
-        ends = _put(ends, _row(starts, top), place)
-        repeats = _put(repeats, TABLE["sub"](_row(repeats, place), _int(1)), place)
-        return [below, starts, ends, free, repeats, *kept, *[add(a, b) for a, b in zip(sums, more, strict=True)], *cts]
+    def advance(start: Any, end: Any, left: Any, *rest: Any) -> list[Any]:
+        state, others = rest[:n_carry], rest[n_carry:]
+        steps = _cut(TABLE["sub"](end, start), TABLE["add"](left, _int(1)))
+        return [TABLE["add"](start, steps), *forward(state, steps), *others]
 
-    def reverse_last(*xs: Any) -> list[Any]:
-        """No slot is left: computes the frame's last carry again, and reverses that step."""
-        (top, starts, ends, free, repeats), kept, sums, cts = unpack(xs)
-        end = TABLE["sub"](_row(ends, top), _int(1))
-        state = forward([_row(k, top) for k in kept], TABLE["sub"](end, _row(starts, top)))
-        more, cts = pull(state, cts)
-        return [top, starts, _put(ends, end, top), free, repeats, *kept,
-                *[add(a, b) for a, b in zip(sums, more, strict=True)], *cts]
+    def reverse(start: Any, end: Any, left: Any, *rest: Any) -> list[Any]:
+        state, sums, cts = cut(rest, n_carry, len(sums_start))
+        before = forward(state, TABLE["sub"](TABLE["sub"](end, _int(1)), start))
+        more, cts = pull(before, cts)
+        return [start, *state, *[add(a, b) for a, b in zip(sums, more, strict=True)], *cts]
 
-    results = _loop(running, turn, state)
-    assert [type_of(x).shape for x in results] == [t.shape for t in types]
-    _, _, sums, cts = unpack(results)
+    _, _, sums, cts = cut(_loop(running, turn, state), 4, n_carry, len(sums_start))
     return sums, cts

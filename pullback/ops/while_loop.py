@@ -19,11 +19,13 @@ from pullback.core.trace import bind, concrete, type_of
 from pullback.core.types import ArrayType, Zero
 from pullback.core.vector import broadcast, instantiate
 from pullback.interpret.evaluate import evaluate
-from pullback.interpret.jvp import jvp_program, jvp_program_with
+from pullback.interpret.jet import collect, moves
+from pullback.interpret.jvp import inexact, jvp_program, jvp_program_with
 from pullback.interpret.stage import stage
 from pullback.interpret.vmap import batch_program, batch_program_with
-from pullback.ops.call import spread
-from pullback.ops.scan import cut, pick, reorder
+from pullback.ops.call import repeated, spread
+from pullback.ops.check import EFFECT, only_where
+from pullback.ops.scan import cut, jet_step, pick, reorder
 from pullback.ops.treeverse import reverse_loop
 
 # How many carries reverse mode keeps at once: with 64, every step is repeated at most 3 times up to 47,905 steps.
@@ -105,6 +107,19 @@ class While(Primitive):
         results = bind(self, [*cond_consts, *body_consts, *const_dots, *carry, *carry_dots], {
             "cond": test, "body": step, "n_cond": n_cond, "n_body": n_body + n_const_dots, "slots": slots})
         return results[:n_carry], spread(results[n_carry:], carry_mask, body.output_types)
+
+    def jet(self, order: int, primals: Sequence[Any], series: Sequence[Any], *, cond: Program, body: Program,
+            n_cond: int, n_body: int, slots: int = SLOTS) -> tuple[Outputs, Outputs]:
+        mask = tuple(inexact(t) if i >= n_body else moves(s)
+                     for i, (t, s) in enumerate(zip(body.input_types, series[n_cond:], strict=True)))
+        step, (n_consts, n_carry) = body.memo(jet_step, order, mask, n_body, len(body.outputs))
+        terms = [instantiate(t) for s, flag in zip(series[n_cond:], mask, strict=True) if flag for t in s]
+        test = cond.memo(_ignoring, tuple(t.tangent() for t in pick(body.input_types[n_body:], mask[n_body:])
+                                          for _ in range(order)))
+        cond_consts, body_consts, carry = cut(primals, n_cond, n_body)
+        results = bind(self, [*cond_consts, *body_consts, *terms[:n_consts], *carry, *terms[n_consts:]], {
+            "cond": test, "body": step, "n_cond": n_cond, "n_body": n_body + n_consts, "slots": slots})
+        return collect(results, len(body.outputs), order)
 
     def linearize(self, primals: Sequence[Any], tangents: Sequence[Any], *, cond: Program, body: Program, n_cond: int,
                   n_body: int, slots: int = SLOTS) -> tuple[Outputs, Outputs]:
@@ -203,7 +218,10 @@ def _guarded(body: Program, cond: Program, n_cond: int, n_body: int) -> Program:
     def step(*xs: Any) -> list[Any]:
         cond_consts, body_consts, carry = cut(xs, n_cond, n_body)
         holds = evaluate(cond, [*cond_consts, *carry])[0]
-        moved = evaluate(body, [*body_consts, *carry])
+        if EFFECT in body.effects:
+            moved = evaluate(body.memo(only_where, type_of(holds).shape[0]), [holds, *body_consts, *carry])
+        else:
+            moved = evaluate(body, [*body_consts, *carry])
         return [_choose(holds, new, old) for new, old in zip(moved, carry, strict=True)]
 
     types = [*cond.input_types[:n_cond], *body.input_types[:n_body], *carry_types]
@@ -252,8 +270,8 @@ class WhileTangents(Primitive):
     def transpose(self, cts: Sequence[Any], steps: Any, *args: Any, cond: Program, body: Program, n_cond: int,
                   n_body: int, slots: int, const_mask: tuple[bool, ...], carry_mask: tuple[bool, ...]) -> list[Any]:
         _, consts, carry, _ = cut(args, n_cond, n_body, len(carry_mask))
-        sums, carry_cts = reverse_loop(steps, consts, carry, [instantiate(ct) for ct in cts], body, const_mask,
-                                       carry_mask, slots)
+        sums, carry_cts = reverse_loop(steps, consts, carry, [instantiate(ct) for ct in cts], body.memo(repeated),
+                                       const_mask, carry_mask, slots)
         return [None] * (1 + n_cond + len(body.inputs)) + sums + carry_cts
 
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, const_mask: tuple[bool, ...],

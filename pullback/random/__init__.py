@@ -28,7 +28,9 @@ from pullback.random.continuous import (
     wald,
     weibull_min,
 )
+from pullback.random.counts import binomial, multinomial, poisson
 from pullback.random.discrete import bernoulli, geometric, rademacher
+from pullback.random.gammas import ball, beta, chisquare, dirichlet, f, gamma, generalized_normal, loggamma, t
 from pullback.random.keys import (
     PRNGKey,
     clone,
@@ -40,14 +42,17 @@ from pullback.random.keys import (
     split,
     wrap_key_data,
 )
+from pullback.random.matrices import multivariate_normal, orthogonal
 from pullback.random.sampling import categorical, choice, permutation
 from pullback.random.uniforms import bits, randint, uniform
 
 __all__ = [
-    "PRNGKey", "bernoulli", "bits", "categorical", "cauchy", "choice", "clone", "double_sided_maxwell",
-    "exponential", "fold_in", "geometric", "gumbel", "key", "key_data", "key_dtype", "key_impl", "laplace",
-    "logistic", "lognormal", "maxwell", "normal", "pareto", "permutation", "rademacher", "randint",
-    "rayleigh", "split", "triangular", "truncated_normal", "uniform", "wald", "weibull_min", "wrap_key_data",
+    "PRNGKey", "ball", "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy", "chisquare", "choice",
+    "clone", "dirichlet", "double_sided_maxwell", "exponential", "f", "fold_in", "gamma", "generalized_normal",
+    "geometric", "gumbel", "key", "key_data", "key_dtype", "key_impl", "laplace", "loggamma", "logistic", "lognormal",
+    "maxwell", "multinomial", "multivariate_normal", "normal", "orthogonal", "pareto", "permutation", "poisson",
+    "rademacher", "randint", "rayleigh", "split", "t", "triangular", "truncated_normal", "uniform", "wald",
+    "weibull_min", "wrap_key_data",
 ]
 
 

@@ -7,11 +7,11 @@ import operator
 from typing import Any
 
 from pullback import lax
-from pullback.core import dtypes, errors
+from pullback.core import config, dtypes, errors
 from pullback.core.array import Array
 from pullback.core.trace import type_of
 from pullback.core.values import value
-from pullback.ops.bits import check_key, random_wrap
+from pullback.ops.bits import random_wrap
 from pullback.ops.move import as_shape
 
 _KINDS = {"f": "a float dtype", "fc": "a float or complex dtype", "iu": "an integer dtype",
@@ -19,15 +19,16 @@ _KINDS = {"f": "a float dtype", "fc": "a float or complex dtype", "iu": "an inte
 
 
 def checked_keys(x: Any) -> Array:
-    """Keys as they are; raw words uint32[..., 2], which older programs use for keys, as keys."""
+    """Keys as they are; raw words uint32[..., 2], which older programs use for keys, as keys of the default kind."""
     t = getattr(x, "type", None)
     if isinstance(x, Array) and t is not None and t.is_key:
         return x
     if isinstance(x, Array) or type(x).__module__ == "numpy":
         words = x if isinstance(x, Array) else _numpy_words(x)
         t = type_of(words)
-        if t.dtype == dtypes.uint32 and t.shape[-1:] == (2,):
-            return random_wrap(words, impl="threefry2x32")  # type: ignore[no-any-return]
+        default = dtypes.key_dtype(config.default_prng_impl.value)
+        if t.dtype == dtypes.uint32 and t.shape[-1:] == default.key_shape:
+            return random_wrap(words, impl=default.impl)  # type: ignore[no-any-return]
         raise _no_key(f"an array {t}")
     raise _no_key(f"a {type(x).__name__}")
 
@@ -46,7 +47,6 @@ def _no_key(given: str) -> TypeError:
 def one_key(x: Any) -> Array:
     """One key, typed, from a typed key or from raw words."""
     found = checked_keys(x)
-    check_key(found.type)
     if found.type.shape:
         raise errors.value_error(f"got keys of shape {found.type.shape}, one key is required",
                                  fix="vmap the call over the keys, or index one of them")
@@ -94,20 +94,19 @@ def dtype_of(dtype: Any, default: Any, kinds: str) -> Any:
     return found
 
 
-def real(x: Any, what: str) -> Any:
+def real(x: Any, what: str, error: type[Exception] = TypeError) -> Any:
     """A parameter: an Array or scalar of real numbers."""
     found = value(x)
     t = type_of(found)
     if dtypes.kind(t.dtype) not in "biuf":
-        raise errors.type_error(f"{what} is {t}, real numbers are required",
-                                fix="random.key_data(key) gives a key's words" if t.is_key else
-                                "take the real part")
+        raise errors.make(TypeError if t.is_key else error, f"{what} is {t}, real numbers are required",
+                          fix="random.key_data(key) gives a key's words" if t.is_key else "take the real part")
     return found
 
 
 def in_dtype(x: Any, dtype: Any, what: str) -> Any:
     """A parameter in the dtype of the result; one whose dtype is wider is refused."""
-    found = real(x, what)
+    found = real(x, what, dtypes.TypePromotionError)
     t = type_of(found)
     if t.dtype != dtype and dtypes.promote([(t.dtype, t.weak), (dtype, False)])[0] != dtype:
         raise errors.make(

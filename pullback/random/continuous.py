@@ -15,7 +15,8 @@ from pullback.core.types import is_scalar
 from pullback.lax.operand import placed
 from pullback.random.arguments import common_shape, dtype_of, fit, in_dtype, one_key, real, sizes
 from pullback.random.discrete import signs
-from pullback.random.uniforms import child, interval, unit
+from pullback.random.generators import child
+from pullback.random.uniforms import interval, unit
 from pullback.random.whole import sample
 
 __all__ = [
@@ -73,6 +74,10 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
       dtype: a float dtype; None: float32, with enable_x64 float64.
 
     Returns: f32[shape]. Bounds far out in one tail leave few digits: erf is near 1 there.
+
+    Example:
+      >>> abs(random.truncated_normal(random.key(0), -1.0, 1.0, (100,))).max().item() <= 1
+      True
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
@@ -101,6 +106,10 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: A
       dtype: a float dtype; None: float32, with enable_x64 float64.
 
     Returns: f32[shape]
+
+    Example:
+      >>> random.exponential(random.key(0), (100,)).min().item() >= 0
+      True
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
@@ -118,6 +127,10 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
       key, shape, dtype: as in `exponential`.
 
     Returns: f32[shape]
+
+    Example:
+      >>> random.laplace(random.key(0), (2,)).shape
+      (2,)
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
@@ -136,6 +149,10 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any 
       key, shape, dtype: as in `exponential`.
 
     Returns: f32[shape]
+
+    Example:
+      >>> random.logistic(random.key(0), (2,)).shape
+      (2,)
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
@@ -154,6 +171,10 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
       key, shape, dtype: as in `exponential`.
 
     Returns: f32[shape]
+
+    Example:
+      >>> random.cauchy(random.key(0), (2,)).shape
+      (2,)
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
@@ -177,6 +198,10 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
 
     Raises:
       ValueError: if mode is another one.
+
+    Example:
+      >>> random.gumbel(random.key(0), (2,)).shape
+      (2,)
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
@@ -209,6 +234,10 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_shardi
     Returns: f32[shape]
 
     Differentiability: in b.
+
+    Example:
+      >>> random.pareto(random.key(0), 2.0, (100,)).min().item() >= 1
+      True
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
@@ -232,6 +261,10 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *,
     Returns: f32[shape]
 
     Differentiability: in scale.
+
+    Example:
+      >>> random.rayleigh(random.key(0), 1.0, (100,)).min().item() >= 0
+      True
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
@@ -260,6 +293,10 @@ def lognormal(key: Any, sigma: Any = _ONE, shape: Any = None, dtype: Any = None,
     Returns: f32[shape]
 
     Differentiability: in sigma.
+
+    Example:
+      >>> random.lognormal(random.key(0), shape=(100,)).min().item() > 0
+      True
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "fc")
@@ -284,6 +321,10 @@ def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype
     Returns: f32[shape]
 
     Differentiability: in scale and concentration.
+
+    Example:
+      >>> random.weibull_min(random.key(0), 1.0, 2.0, (100,)).min().item() >= 0
+      True
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
@@ -311,6 +352,10 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
       key, shape, dtype: as in `exponential`.
 
     Returns: f32[shape]
+
+    Example:
+      >>> random.maxwell(random.key(0), (100,)).min().item() > 0
+      True
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
@@ -334,6 +379,10 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
     Returns: f32[shape + p], where p is the shape that loc and scale broadcast to.
 
     Differentiability: in loc and scale.
+
+    Example:
+      >>> random.double_sided_maxwell(random.key(0), 0.0, 1.0, (2,)).shape
+      (2,)
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
@@ -361,6 +410,10 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dt
     Returns: f32[shape]
 
     Differentiability: in left, mode and right.
+
+    Example:
+      >>> random.triangular(random.key(0), 0.0, 1.0, 2.0, (100,)).max().item() <= 2
+      True
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
@@ -393,6 +446,10 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_shard
     Differentiability: in mean.
 
     Source: Michael, Schucany and Haas, The American Statistician 30 (1976).
+
+    Example:
+      >>> random.wald(random.key(0), 1.0, (100,)).min().item() > 0
+      True
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")

@@ -32,6 +32,10 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *,
 
     Raises:
       TypeError: if p is not of a float dtype.
+
+    Example:
+      >>> random.bernoulli(random.key(0), 1.0, (2,))
+      Array([ True,  True], dtype=bool)
     """
     key = one_key(key)
     if mode not in ("low", "high"):
@@ -64,6 +68,10 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
       dtype: a numeric dtype; None: int32, with enable_x64 int64.
 
     Returns: i32[shape]
+
+    Example:
+      >>> abs(random.rademacher(random.key(0), (3,)))
+      Array([1, 1, 1], dtype=int32)
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.int64, "biufc")
@@ -87,6 +95,10 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sha
       dtype: an integer dtype; None: int32, with enable_x64 int64.
 
     Returns: i32[shape]
+
+    Example:
+      >>> random.geometric(random.key(0), 1.0, (2,))
+      Array([1, 1], dtype=int32)
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.int64, "iu")

@@ -11,7 +11,8 @@ from pullback.core import config, dtypes, errors
 from pullback.core.array import Array
 from pullback.core.trace import type_of
 from pullback.core.values import value
-from pullback.ops.bits import random_fold_in, random_seed, random_split, random_unwrap, random_wrap
+from pullback.ops.bits import random_clone, random_unwrap, random_wrap
+from pullback.random import generators
 from pullback.random.arguments import checked_keys, is_raw, one_key, sizes
 
 __all__ = [
@@ -25,7 +26,11 @@ def key_dtype(impl_spec: Any = None) -> dtypes.KeyDtype:
     """The dtype of keys of an implementation.
 
     Args:
-      impl_spec: 'threefry2x32', or None for the default; a dtype of keys comes back as it is.
+      impl_spec: 'threefry2x32', 'rbg' or 'unsafe_rbg'; None for the default; a dtype of keys comes back as it is.
+
+    Example:
+      >>> random.key_dtype()
+      key<fry>
     """
     if isinstance(impl_spec, dtypes.KeyDtype):
         return impl_spec
@@ -36,11 +41,7 @@ def _implementation(impl: Any, dtype: Any) -> str:
     if impl is not None and dtype is not None and key_dtype(impl) != key_dtype(dtype):
         raise errors.value_error(f"impl {impl!r} and dtype {dtype} name two implementations",
                                  fix="give one of them")
-    found = key_dtype(dtype if impl is None else impl)
-    if found.impl != "threefry2x32":
-        raise errors.value_error(f"got the PRNG implementation {found.impl!r}, 'threefry2x32' is required",
-                                 fix="leave impl out")
-    return found.impl
+    return key_dtype(dtype if impl is None else impl).impl
 
 
 def _seeded(seed: Any, impl: str) -> Array:
@@ -65,7 +66,7 @@ def _seeded(seed: Any, impl: str) -> Array:
         if not dtypes.is_integer(t.dtype):
             raise errors.type_error(f"got a seed of type {t}, an integer is required",
                                     fix="convert it with int()")
-    return random_seed(found, impl=impl)  # type: ignore[no-any-return]
+    return generators.seeded(found, impl)
 
 
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Array:
@@ -73,7 +74,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Array:
 
     Args:
       seed: an integer without axes, of at most 64 bits. Without enable_x64 its lower 32 bits count.
-      impl: the name of the generator; there is one, 'threefry2x32'.
+      impl: the name of the generator: 'threefry2x32', 'rbg' or 'unsafe_rbg'; None: the setting default_prng_impl.
       dtype: the dtype of the key, in place of impl.
 
     Returns: key<fry>[]. The same seed gives the same key; use a key once, and `split` it before that.
@@ -94,6 +95,10 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Array:  # noqa: N802
 
     Args:
       seed, impl: as in `key`.
+
+    Example:
+      >>> random.PRNGKey(0)
+      Array([0, 0], dtype=uint32)
     """
     return random_unwrap(_seeded(seed, _implementation(impl, None)))  # type: ignore[no-any-return]
 
@@ -106,9 +111,13 @@ def split(key: Any, num: Any = 2) -> Array:
       num: how many, or the shape of an array of keys.
 
     Returns: key<fry>[num], or raw words u32[num, 2] if those were given.
+
+    Example:
+      >>> random.split(random.key(0), 3).shape
+      (3,)
     """
     shape = sizes(num, "num")
-    return _as_given(random_split(one_key(key), shape=shape), key)
+    return _as_given(generators.split(one_key(key), shape), key)
 
 
 def fold_in(key: Any, data: Any) -> Array:
@@ -122,6 +131,10 @@ def fold_in(key: Any, data: Any) -> Array:
     Raises:
       TypeError: if data is not an integer without axes.
       OverflowError: if a Python int is out of range.
+
+    Example:
+      >>> random.key_data(random.fold_in(random.key(0), 1)).dtype
+      dtype('uint32')
     """
     typed = one_key(key)
     if type(data) is int or type(data) is bool:
@@ -136,7 +149,7 @@ def fold_in(key: Any, data: Any) -> Array:
             raise errors.type_error(f"data is {t}, an integer without axes is required",
                                     fix="vmap the call over an axis; convert floats with astype")
         number = lax.convert_element_type(found, dtypes.uint32)
-    return _as_given(random_fold_in(typed, number), key)
+    return _as_given(generators.fold_in(typed, number), key)
 
 
 def _as_given(new: Array, key: Any) -> Array:
@@ -150,6 +163,10 @@ def key_data(keys: Any) -> Array:
       keys: key<fry>[...]; raw words u32[..., 2] come back as they are.
 
     Returns: u32[..., 2]
+
+    Example:
+      >>> random.key_data(random.key(1))
+      Array([0, 1], dtype=uint32)
     """
     typed = checked_keys(keys)
     return value(keys) if is_raw(keys) else random_unwrap(typed)  # type: ignore[no-any-return]
@@ -166,16 +183,29 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
 
     Raises:
       TypeError: if the words have another dtype or another size of their last axis.
+
+    Example:
+      >>> random.wrap_key_data(jnp.array([0, 1], jnp.uint32)).shape
+      ()
     """
     return random_wrap(value(key_bits_array), impl=_implementation(impl, dtype))  # type: ignore[no-any-return]
 
 
 def key_impl(keys: Any) -> str:
-    """The name of the generator that keys are for."""
+    """The name of the generator that keys are for.
+
+    Example:
+      >>> random.key_impl(random.key(0))
+      'threefry2x32'
+    """
     return str(checked_keys(keys).type.dtype.impl)
 
 
 def clone(key: Any) -> Array:
-    """The key itself, for a second use that is meant: it will give the same numbers again."""
-    checked_keys(key)
-    return value(key)  # type: ignore[no-any-return]
+    """The key itself, for a second use that is meant: it will give the same numbers again.
+
+    Example:
+      >>> random.key_data(random.clone(random.key(1)))
+      Array([0, 1], dtype=uint32)
+    """
+    return _as_given(random_clone(checked_keys(key)), key)

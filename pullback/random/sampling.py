@@ -15,10 +15,10 @@ from pullback.core.trace import concrete, type_of
 from pullback.core.types import is_scalar
 from pullback.core.values import value
 from pullback.lax.operand import placed
-from pullback.ops.bits import random_bits
 from pullback.random.arguments import common_shape, count, one_key, real, sizes
 from pullback.random.continuous import gumbels
-from pullback.random.uniforms import child, integers, unit
+from pullback.random.generators import bits, child
+from pullback.random.uniforms import integers, unit
 from pullback.random.whole import sample
 
 __all__ = ["categorical", "choice", "permutation"]
@@ -43,6 +43,10 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
     Raises:
       TypeError: if logits are not of a float dtype.
       ValueError: if more draws than categories are asked for without replacement.
+
+    Example:
+      >>> random.categorical(random.key(0), jnp.array([-jnp.inf, 0.0])).item()
+      1
     """
     key = one_key(key)
     logits = real(logits, "logits")
@@ -92,6 +96,10 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False, *,
     Returns: an array of x's shape and dtype.
 
     Source: stable sorts by random keys, as many as make equal keys unlikely.
+
+    Example:
+      >>> jnp.sort(random.permutation(random.key(0), 4))
+      Array([0, 1, 2, 3], dtype=int32)
     """
     key = one_key(key)
     found = value(x)
@@ -130,7 +138,7 @@ def _shuffled(key: Array, x: Any, axis: int) -> Any:
     rounds = math.ceil(3 * math.log(max(1, count(shape))) / math.log(2 ** 32 - 1))
     for number in range(rounds):
         key = child(key, 0) if number else key
-        keys = random_bits(child(key, 1), bit_width=32, shape=shape)
+        keys = bits(child(key, 1), 32, shape)
         x = lax.sort((keys, x), dimension=axis, num_keys=1)[1]
     return x
 

@@ -13,8 +13,9 @@ from pullback.core.array import Array
 from pullback.core.trace import type_of
 from pullback.core.types import is_scalar
 from pullback.lax.operand import placed
-from pullback.ops.bits import random_bits, random_fold_in
 from pullback.random.arguments import common_shape, dtype_of, fit, one_key, real, sizes
+from pullback.random.generators import bits as drawn
+from pullback.random.generators import child
 from pullback.random.whole import sample
 
 __all__ = ["bits", "randint", "uniform"]
@@ -35,10 +36,14 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
     Raises:
       TypeError: if key is not a PRNG key.
       ValueError: if dtype is not an unsigned integer, or if there are several keys.
+
+    Example:
+      >>> random.bits(random.key(0), (2,)).dtype
+      dtype('uint32')
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.uint64, "u")
-    return placed(random_bits(key, bit_width=8 * dtype.itemsize, shape=sizes(shape)), out_sharding)
+    return placed(drawn(key, 8 * dtype.itemsize, sizes(shape)), out_sharding)
 
 
 def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0, *,
@@ -80,7 +85,7 @@ def _digits(dtype: Any) -> tuple[int, Any, Any, Any, Any]:
 def unit(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
     """Floats from [0, 1): random digits behind the point of a number from [1, 2), less 1."""
     width, kind, shift, pattern, one = _digits(dtype)
-    mantissa = lax.convert_element_type(random_bits(key, bit_width=width, shape=shape), kind)
+    mantissa = lax.convert_element_type(drawn(key, width, shape), kind)
     number = lax.bitwise_or(lax.shift_right_logical(mantissa, shift), pattern)
     return lax.sub(lax.bitcast_convert_type(number, dtype), one)
 
@@ -194,11 +199,6 @@ def _cut(bound: Any, lowest: int, highest: int, work: Any) -> Any:
     return lax.convert_element_type(bound, work)
 
 
-def child(key: Array, number: int) -> Array:
-    """The key that splitting `key` gives at this place."""
-    return random_fold_in(key, np.uint32(number))  # type: ignore[no-any-return]
-
-
 # Twice as many random bits as the dtype has make a number high * 2 ** n + low, whose remainder is taken in
 # arithmetic modulo 2 ** n; 2 ** n % span comes from the square of 2 ** (n // 2) % span.
 
@@ -206,7 +206,7 @@ def child(key: Array, number: int) -> Array:
 def _below(key: Array, shape: tuple[int, ...], kind: Any, span: int) -> Any:
     """Integers from 0 to span - 1, of the unsigned dtype `kind`."""
     width = 8 * kind.itemsize
-    low = random_bits(child(key, 1), bit_width=width, shape=shape)
+    low = drawn(child(key, 1), width, shape)
     if span & span - 1 == 0:  # a power of two
         return low if span == 1 << width else lax.bitwise_and(low, kind.type(span - 1))
     factor = (((1 << width // 2) % span) ** 2 & (1 << width) - 1) % span
@@ -214,14 +214,14 @@ def _below(key: Array, shape: tuple[int, ...], kind: Any, span: int) -> Any:
     low = lax.rem(low, number)
     if factor == 0:  # the square is 2 ** n: the high bits drop out
         return low
-    high = lax.rem(random_bits(child(key, 0), bit_width=width, shape=shape), number)
+    high = lax.rem(drawn(child(key, 0), width, shape), number)
     return lax.rem(lax.add(lax.mul(high, kind.type(factor)), low), number)
 
 
 def _below_array(key: Array, shape: tuple[int, ...], kind: Any, span: Any) -> Any:
     """`_below` for an array of spans; a span of 0 stands for 2 ** n."""
     width = 8 * kind.itemsize
-    high, low = (random_bits(child(key, i), bit_width=width, shape=shape) for i in range(2))
+    high, low = (drawn(child(key, i), width, shape) for i in range(2))
     factor = lax.rem(lax.full_like(span, 1 << width // 2), span)
     factor = lax.rem(lax.mul(factor, factor), span)
     return lax.rem(lax.add(lax.mul(lax.rem(high, span), factor), lax.rem(low, span)), span)

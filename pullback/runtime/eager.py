@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core import config, dtypes, errors
+from pullback.core import config, dtypes, errors, source
 from pullback.core.array import ConcreteArray
 from pullback.core.primitive import Primitive
 from pullback.core.program import Equation, Program, Var
-from pullback.core.trace import Trace, Tracer, leaked, set_base
+from pullback.core.trace import Trace, Tracer, leaked, set_base, type_of
 from pullback.core.types import ArrayType, is_scalar, scalar_type
+from pullback.ops import strong  # noqa: F401  # interpret/mark.py and rules choose its operations by name
+from pullback.passes import key_reuse
+from pullback.runtime import leaks  # noqa: F401  # installs the check of check_tracer_leaks
 from pullback.runtime.executable import executable
 
 # From this many elements of operands and results on, XLA's threads are worth a compiled call.
@@ -33,28 +36,52 @@ class EagerTrace(Trace):
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
         if primitive.transparent:
             return primitive.run(args, params)
-        types = []
-        for arg in args:
-            if isinstance(arg, ConcreteArray):
-                types.append(arg.type)
-            elif isinstance(arg, Tracer):
-                raise _closed_over(arg) if arg.trace.alive else leaked(arg)
-            else:
-                types.append(scalar_type(arg))
+        types = [arg.type if arg.__class__ is ConcreteArray else _type(arg) for arg in args]
+        if not config.unusual:
+            # The way of nearly every call: the types that come out, where NumPy is to compute them.
+            try:
+                key = (*types, *params.items()) if params else (*types,)
+                planned = primitive.plans.get(key)
+                if planned is None:
+                    planned = primitive.plans[key] = _plan(primitive, tuple(types), params)
+            except TypeError:  # a param that is not hashable
+                planned = ()
+            if planned:
+                token = _quiet()
+                try:
+                    arrays = primitive.numpy(*[
+                        (arg.numpy() if arg._host is None else arg._host) if arg.__class__ is ConcreteArray
+                        else _ndarray(arg) for arg in args], **params)
+                finally:
+                    _loud(token)
+                return [_array(t, a) for t, a in zip(planned, arrays, strict=True)]
+        return self._carefully(primitive, args, types, params)
+
+    def _carefully(self, primitive: Primitive, args: Sequence[Any], types: list[ArrayType], params: dict[str, Any]
+                   ) -> list[Any]:
+        """An operation that does not simply run on NumPy, or that a setting watches."""
         out_types = primitive.infer(tuple(types), params)
+        keys = key_reuse.follow(primitive, args, params, out_types) if config.debug_key_reuse.value else ()
         if primitive.expands("numpy"):
-            return primitive.expand(*args, **params)  # type: ignore[no-any-return]
+            results = primitive.expand(*args, **params)
+            key_reuse.attach(results, keys)
+            return results  # type: ignore[no-any-return]
         where = config.eager.value
         if primitive.programs or where == "xla" or where == "auto" and (
                 primitive.slow_reference or primitive.parallel and _large(types, out_types)):
-            results = _compiled(primitive, tuple(types), params)(args)
+            results = compiled(primitive, tuple(types), params)(args)
         else:
-            with np.errstate(all="ignore"):
+            token = _quiet()
+            try:
                 arrays = primitive.numpy(*[_ndarray(arg) for arg in args], **params)
+            finally:
+                _loud(token)
             results = [_array(t, a) for t, a in zip(out_types, arrays, strict=True)]
+        if keys:
+            key_reuse.attach(results, keys)
         if config.debug_nans.value or config.debug_infs.value:
             try:
-                check_finite(primitive, results)
+                check_finite(primitive, args, results)
             except FloatingPointError:
                 if primitive.programs and not primitive.expands("numpy"):
                     # The reference runs the programs one operation at a time, and each is checked.
@@ -65,6 +92,41 @@ class EagerTrace(Trace):
 
 def _large(types: Sequence[ArrayType], out_types: Sequence[ArrayType]) -> bool:
     return sum([t.size for t in types]) + sum([t.size for t in out_types]) > _LARGE
+
+
+def _type(arg: Any) -> ArrayType:
+    """The type of an operand that is no Array: of a number; an error for a tracer."""
+    if isinstance(arg, Tracer):
+        raise _closed_over(arg) if arg.trace.alive else leaked(arg)
+    return scalar_type(arg)
+
+
+def _plan(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str, Any]) -> Sequence[ArrayType]:
+    """The types of the results of an operation that runs on NumPy; nothing for one that does not, or not simply."""
+    if len(primitive.plans) > 4096:
+        primitive.plans.clear()
+    out_types = primitive.infer(types, params)
+    if primitive.programs or primitive.slow_reference or primitive.expands("numpy") or primitive.parallel and _large(
+            types, out_types):
+        return ()
+    return out_types
+
+
+# numpy.errstate(all="ignore") without its cost, which is that of three operations.
+try:
+    from numpy._core.umath import _extobj_contextvar, _make_extobj
+    _IGNORE = _make_extobj(all="ignore")
+
+    def _quiet() -> Any:
+        return _extobj_contextvar.set(_IGNORE)
+
+    _loud = _extobj_contextvar.reset
+except ImportError:  # another version of NumPy
+    def _quiet() -> Any:
+        return np.seterr(all="ignore")
+
+    def _loud(token: Any) -> None:
+        np.seterr(**token)
 
 
 def _closed_over(tracer: Tracer) -> TypeError:
@@ -83,9 +145,10 @@ def _ndarray(arg: Any) -> Any:
 
 
 def _array(t: ArrayType, result: Any) -> ConcreteArray:
-    physical = t.physical() if t.is_key else t
-    host = np.asarray(result)
-    assert host.dtype == physical.dtype and host.shape == physical.shape, (t, host.dtype, host.shape)
+    host = result if result.__class__ is np.ndarray else np.asarray(result)
+    if host.dtype is not t.dtype or host.shape != t.shape:
+        physical = t.physical()
+        assert host.dtype == physical.dtype and host.shape == physical.shape, (t, host.dtype, host.shape)
     return ConcreteArray(t, host)
 
 
@@ -104,7 +167,8 @@ def single(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str,
     return Program(inputs, [Equation(primitive, inputs, outputs, params)], outputs, primitive.name)
 
 
-def _compiled(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str, Any]) -> Any:
+def compiled(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str, Any]) -> Any:
+    """One operation as a compiled function of the list of its operands."""
     if len(primitive.programs) == 1 and primitive.runs_program:
         return executable(params[primitive.programs[0]])
     key = (primitive, types, *params.items())
@@ -114,20 +178,47 @@ def _compiled(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[s
     return executable(program)
 
 
-def check_finite(primitive: Primitive, results: Sequence[Any]) -> None:
+def check_finite(primitive: Primitive, args: Sequence[Any], results: Sequence[Any]) -> None:
     """Raises FloatingPointError if a result holds a NaN (or an infinity) and the setting asks for it."""
-    for result in results:
-        if is_scalar(result) or not dtypes.is_inexact(result.type.dtype):
-            continue
-        array = result.numpy()
-        for setting, test, what in ((config.debug_nans, np.isnan, "NaN"), (config.debug_infs, np.isinf, "infinity")):
-            if setting.value and test(array).any():
-                count = int(test(array).sum())
-                raise errors.make(
-                    FloatingPointError, f"invalid value ({'nan' if what == 'NaN' else 'inf'}): {primitive.name} made "
-                    f"{count} {what} among {result.type.size} elements of {result.type}", op="",
-                    fix="make the operands valid before this line (clip, where on the input), or find where "
-                        "they went wrong; nan_to_num would only hide it")
+    for setting, test, what in ((config.debug_nans, np.isnan, "NaN"), (config.debug_infs, np.isinf, "infinity")):
+        for result in results if setting.value else ():
+            count = _count(test, result)
+            if count:
+                problem = f"{primitive.name} made {count} {what} among {result.type.size} elements of {result.type}"
+                if any([_count(test, arg) for arg in args]):
+                    problem += " from an operand that held one"
+                raise _not_finite(f"invalid value ({'nan' if what == 'NaN' else 'inf'}): {problem}")
+
+
+def _count(test: Any, x: Any) -> int:
+    """How many elements of an array pass a test for numbers."""
+    if not dtypes.is_inexact(type_of(x).dtype):
+        return 0
+    return int(test(x if is_scalar(x) else x.numpy()).sum())
+
+
+def _not_finite(problem: str) -> FloatingPointError:
+    """The error, with what the value is for: a primal, or a part of the derivative of an operation."""
+    where, called = source.here(), source.on_stack()
+    role = where.role if where else None
+    notes = []
+    if where is None or role is None:
+        problem += ", a primal"
+        fix = ("make the operands valid before this line (clip, where on the input), or find where they went wrong; "
+               "nan_to_num would only hide it")
+    else:
+        problem += f", {_ROLES[role.words[0]]}{' of the '.join(['', *role.words[1:]])} in the derivative of " \
+                   f"{role.operation}"
+        fix = ("keep the operands of this line away from where its derivative is not finite (where on the input, not "
+               "on the output); for zeros times infinity, see strong_zeros")
+        if role.source is not None:
+            notes.append(f"for the call at {role.source}")
+    if called is not None and str(called) not in (str(where), str(role and role.source)):
+        notes.append(f"reached from {called}")
+    return errors.make(FloatingPointError, problem, op="", at=where, notes=tuple(notes), fix=fix)
+
+
+_ROLES = {"tangent": "a tangent", "cotangent": "a cotangent", "factor": "a factor of the tangent or cotangent"}
 
 
 set_base(EagerTrace())

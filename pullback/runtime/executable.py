@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,6 +37,18 @@ class Executable:
         self.effects = bool(optimized.program.effects)
         self.text, self.callbacks = lower(optimized.program, self.donated)
         self.compiled: dict[Any, pjrt.Compiled] = {}  # by device; None: the default one
+
+    def run(self, args: list[ConcreteArray]) -> list[Any]:
+        """A call with Arrays only, on the default device: what a jitted function does nearly always."""
+        buffers = [a._device for a in args] if len(self.kept) == len(args) else [args[i]._device for i in self.kept]
+        compiled = self.compiled.get(None)
+        if compiled is None or self.effects or array_runtime.placed or [b for b in buffers if b is None]:
+            return self(args)
+        try:
+            results = compiled(buffers)
+        except RuntimeError:
+            return self(args)
+        return [ConcreteArray(t, None, buffer) for t, buffer in zip(self.result_types, results)]
 
     def __call__(self, args: Sequence[Any]) -> list[Any]:
         place = None
@@ -76,10 +89,14 @@ class Executable:
                 return compiled
             except errors.CompileError:
                 pass  # unreadable after all: compile it, and replace it
+        start = time.perf_counter()
         if config.log_compiles.value:
-            _log.warning("compiling %s, called at %s", self.program.name, source.here())
+            _log.warning("compiling %s(%s), called at %s", self.program.name,
+                         ", ".join(map(str, self.program.input_types)), source.here() or "an unknown line")
         compiled = self.compiled[place] = pjrt.compile(self.text, physical, devices=where, options=self.options,
                                                        host_callbacks=self.callbacks)
+        if config.log_compiles.value:
+            _log.warning("compiled %s in %.3f s", self.program.name, time.perf_counter() - start)
         if key:
             cache.store(key, compiled.serialize())
         return compiled

@@ -54,9 +54,8 @@ def scalar_text(value: Any, dtype: np.dtype) -> str:
     if kind in "iu":
         return str(int(value))
     if kind == "c":
-        part = dtypes.to_real(dtype)
         number = np.asarray(value, dtype)
-        return f"({scalar_text(number.real, part)},{scalar_text(number.imag, part)})"
+        return f"({scalar_text(number.real, number.real.dtype)},{scalar_text(number.imag, number.imag.dtype)})"
     raw = np.asarray(value, dtype).tobytes()
     return "0x" + raw[::-1].hex().upper()
 
@@ -151,12 +150,20 @@ class Builder:
     def equation(self, eqn: Equation, inputs: Sequence[Value]) -> list[Value]:
         primitive = eqn.primitive
         if primitive.expands("hlo"):
-            program, captured = stage(lambda *xs: primitive.expand(*xs, **eqn.params),
-                                      [a.type for a in eqn.inputs], name=primitive.name)
-            constants = [self.constant(np.asarray(c.numpy())) for c in captured]
-            return self.program(program, [*constants, *inputs])
+            return self._staged(lambda *xs: primitive.expand(*xs, **eqn.params), [a.type for a in eqn.inputs], inputs,
+                                primitive.name)
         self.outputs = [v.type.physical() for v in eqn.outputs]
         return primitive.hlo(self, *inputs, **eqn.params)
+
+    def traced(self, function: Callable[..., Sequence[Any]], inputs: Sequence[Value], name: str) -> list[Value]:
+        """Lowers, in place, what a function of arrays does with the inputs."""
+        return self._staged(function, [v.type for v in inputs], inputs, name)
+
+    def _staged(self, function: Callable[..., Sequence[Any]], types: Sequence[ArrayType], inputs: Sequence[Value],
+                name: str) -> list[Value]:
+        program, captured = stage(function, types, name=name)
+        constants = [self.constant(np.asarray(c.numpy())) for c in captured]
+        return self.program(program, [*constants, *inputs])
 
     def call(self, program: Program, inputs: Sequence[Value]) -> list[Value]:
         """Calls a program as a function of its own, written once however often it is called."""

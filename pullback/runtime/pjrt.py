@@ -198,6 +198,11 @@ def _widening_program(shape: tuple[int, ...], dtype: np.dtype[Any], *places: Dev
     return compile(found[0], [(shape, found[1])], devices=places)
 
 
+def dlpack_capsule(array: np.ndarray[Any, Any]) -> Any:
+    """A copy of the array as a DLPack capsule, which owns it; also of bfloat16, which NumPy has no capsules of."""
+    return _library()[0].buffer_to_dlpack_managed_tensor(put(array, copy=True))
+
+
 def is_deleted(buffer: Buffer) -> bool:
     """Whether the buffer was deleted, or donated to a program."""
     return buffer.is_deleted()  # type: ignore[no-any-return]
@@ -382,12 +387,23 @@ def deserialize(blob: bytes, result_types: Sequence[ResultType], *, devices: Seq
     return _loaded("deserialize_executable", blob, result_types, devices, options, ())
 
 
+def programs_made() -> int:
+    """How many programs this process has compiled, or loaded as compiled earlier."""
+    return _made[0]
+
+
+_made = [0]
+_LAPACK = (b"lapack_", b"tridiagonal_solve_perturbed")  # how the names of targets begin
+
+
 def _loaded(method: str, source: bytes, result_types: Sequence[ResultType], chosen: Sequence[Device] | None,
             options: Mapping[str, Any] | None, functions: Sequence[HostCallback]) -> Compiled:
     runtime = _runtime or _start()
     places = runtime.devices[:1] if chosen is None else tuple(chosen)
     device_list = _library()[0].DeviceList(tuple([place._handle for place in places]))
     load = getattr(runtime.client, method)
+    if any([name in source for name in _LAPACK]):  # texts and executables name what they call
+        register_lapack()
     try:
         settings = _compile_options(places, options or {})
         if functions:
@@ -398,6 +414,7 @@ def _loaded(method: str, source: bytes, result_types: Sequence[ResultType], chos
             executable = load(source, device_list, settings)
     except Exception as error:
         raise CompileError(str(error)) from error
+    _made[0] += 1
     return Compiled(executable, result_types, places, bool(functions))
 
 

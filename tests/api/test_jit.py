@@ -160,3 +160,9 @@ def test_keys_and_results_of_jit_stay_on_the_device():
     key = pullback.random.key(0)
     same(lambda j: lambda: j.random.key_data(j.jit(lambda k: j.random.split(k)[1])(j.random.key(0))))
     assert pullback.jit(lambda k: k)(key).dtype == key.dtype
+
+
+def test_several_programs_compiled_at_the_same_time():
+    lowered = [pullback.jit(lambda x, k=k: jnp.sin(x) * k).lower(jnp.ones(3)) for k in range(6)]
+    for k, compiled in enumerate(pullback.stages.compile_all(lowered)):
+        np.testing.assert_allclose(compiled(jnp.ones(3)), np.sin(np.ones(3)) * k, rtol=1e-6)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 import pytest
 
@@ -50,23 +52,24 @@ def test_any_number_of_slots(slots, n):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
-def test_recomputation_follows_the_binomial_schedule():
-    """With s slots and r repetitions C(s + r, s) steps are reversed: the count of steps run stays below r n."""
-    def steps_run(n, slots):
-        calls = []
+@pytest.mark.parametrize("slots", [1, 3, 8])
+def test_as_few_steps_are_computed_again_as_can_be(slots):
+    """n steps, b(s, r - 1) < n <= b(s, r) = C(s + r, s), cost r n - b(s + 1, r - 1) more (Griewank and Walther)."""
+    calls = []
 
-        def body(s):
-            pullback.debug.callback(lambda: calls.append(1))
-            return s[0] + 1, jnp.sin(s[1])
-        loss = pullback.jit(pullback.grad(
-            lambda x: lax.while_loop(lambda s: s[0] < n, body, (0, x), slots=slots)[1]))
-        loss(0.5)
-        return len(calls) - n  # the forward pass runs every step once
-    from math import comb
-    for n, slots in ((20, 5), (35, 3), (30, 29)):
-        repetitions = next(r for r in range(1, 100) if comb(slots + r, slots) >= n)
-        # every step is run at most `repetitions` times, and once more for its derivative
-        assert steps_run(n, slots) <= (repetitions + 1) * n, (n, slots)
+    def body(s):
+        pullback.debug.callback(lambda: calls.append(1))
+        return s[0] + 1, jnp.sin(s[1])
+    gradient = pullback.jit(pullback.grad(
+        lambda x, n: lax.while_loop(lambda s: s[0] < n, body, (0, x), slots=slots)[1]))
+    for n in (0, 1, 2, 7, 20, 33, 200):
+        if slots == 1 and n > 100:
+            continue
+        repetitions = next(r for r in range(100) if comb(slots + r, slots) >= n)
+        calls.clear()
+        gradient(0.5, n)
+        again = len(calls) - 2 * n  # every step runs once forward, and once more for its derivative
+        assert again == max(repetitions * n - comb(slots + repetitions, slots + 1), 0), n
 
 
 def test_newtons_iteration():

@@ -118,3 +118,11 @@ def test_doctor():
     text = run("-m", "pullback", "doctor").stdout
     for word in ("pullback", "jaxlib", "python", "devices", "cache"):
         assert word in text
+
+
+def test_a_name_from_a_submodule_is_enough(tmp_path):
+    """Whatever is imported first, operations run and arrays have their operators."""
+    script = tmp_path / "alone.py"
+    script.write_text("from jax.lax import sin\nfrom jax.custom_derivatives import linear_call\n"
+                      "print(sin(0.0) * 2, linear_call(lambda r, x: r * x, lambda r, ct: r * ct, 2.0, 3.0))\n")
+    assert run("-m", "pullback", "run", "-q", script).stdout.split() == ["0.0", "6.0"]

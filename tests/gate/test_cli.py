@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -71,7 +72,7 @@ def test_a_function_with_the_types_of_its_arguments(file):
     assert done.returncode == 1 and done.stderr == "", done.stderr
     assert "FAIL keys: forward uses one key 2 times" in done.stdout and "model.py:14 in noisy" in done.stdout
     for check in ("contract", "derivative", "finite", "transforms", "purity"):
-        assert f"\n{check:<10}  pass" in done.stdout
+        assert f"\n{check:<11}  pass" in done.stdout
 
 
 def in_process(*arguments):
@@ -95,11 +96,20 @@ def test_a_model_that_passes_made_by_a_function(file, capsys):
     ("{file}:WEIGHTS", ("--args", "f32[2]"), "a function is required"),
     ("{file}.py", (), "there is no file"), ("{file}:good", ("--only", "magic"), "there is no check 'magic'; there are"),
     ("{folder}/empty.py", (), "has no gate.Model"), ("{folder}/broken.py", (), "ZeroDivisionError"),
-    ("{folder}/broken.py", (), "broken.py:2 in <module>:  1 / 0"), ("{folder}/exits.py", (), "SystemExit: 7"),
+    ("{folder}/broken.py", (), "broken.py:2 in <module>:  1 / 0"),
+    ("{folder}/syntax.py", (), "cannot be imported: SyntaxError"), ("{folder}", (), "there is no file"),
+    ("{folder}/raises.py:build", (), "raises.py:2 in build:  raise KeyError"),
+    ("{folder}/raises.py", (), "no gate.Model"),
+    ("{folder}/tolerance.py", (), "the tolerance of 'float32' is wider than the default and has no reason"),
+    ("{folder}/exits.py", (), "SystemExit: 7"),
 ])
 def test_usage_errors_are_one_message_with_a_fix(file, tmp_path, capsys, target, rest, message):
     (tmp_path / "empty.py").write_text("x = 1\n")
     (tmp_path / "broken.py").write_text("x = 1\n1 / 0\n")
+    (tmp_path / "syntax.py").write_text("def f(:\n")
+    (tmp_path / "raises.py").write_text("def build():\n    raise KeyError('data')\n")
+    (tmp_path / "tolerance.py").write_text("from pullback import gate\nmodel = gate.Model(abs, 1.0, tolerances={"
+                                           "'float32': gate.Tolerance(0.1)})\n")
     (tmp_path / "exits.py").write_text("import sys\nsys.exit(7)\n")
     assert in_process(target.format(file=file, folder=tmp_path), *rest) == 4
     printed = capsys.readouterr()
@@ -139,13 +149,24 @@ def test_a_broken_check_and_an_interruption(monkeypatch):
     assert "interrupted: 1 passed, 1 skipped" in found.text()
 
 
+def test_control_c_while_a_file_is_loaded(tmp_path):
+    path = tmp_path / "slow.py"
+    path.write_text("import sys, time\nprint('loading', file=sys.stderr, flush=True)\ntime.sleep(60)\n")
+    with subprocess.Popen([sys.executable, "-m", "pullback", "verify", path], stderr=subprocess.PIPE, text=True,
+                          env={**os.environ, "PYTHONPATH": str(ROOT)}) as process:
+        assert process.stderr.readline() == "loading\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == "pullback verify: interrupted\n"
+    assert process.returncode == 2
+
+
 def test_a_model_that_does_not_run():
     def build(jax):
         def loss(w, x):
             return jax.numpy.mean(x @ w)
         return gate.Model(loss, jax.numpy.ones(3), {"x": jax.numpy.ones((2, 4))})
     found = gate.verify(build)
-    assert [result.status for result in found.results] == ["fail", *["skip"] * 8] and found.exit_code == 1
+    assert [result.status for result in found.results] == ["fail", *["skip"] * 11] and found.exit_code == 1
     (failure,) = found["contract"].findings
     assert failure.what == "the model does not run on its standard batch"
     assert failure.line.line == build.__code__.co_firstlineno + 2

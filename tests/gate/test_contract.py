@@ -45,6 +45,21 @@ def test_no_spec(text):
         parse(text)
 
 
+def test_sums_and_features():
+    spec = parse("f32[n, 3] in [0, 1] sum 1")
+    assert spec.problem(np.full((2, 3), 1 / 3, "float32"), "p", {}, True) is None
+    problem = spec.problem(np.full((2, 3), 0.5, "float32"), "p", {}, True)
+    assert str(problem) == "the sum of p is 1.5 at [0]; f32[n, 3] in [0, 1] sum 1 is required"
+    contract = gate.Contract(batch="f32[n, d]", features={"batch": {"age": "[0, 120]", "height": "(0, 2.5]"}})
+    assert not contract.problems(batch=np.array([[30, 1.8]], "float32"))
+    (problem,) = contract.problems(batch=np.array([[30, 1.8], [1.7, 31]], "float32"))
+    assert str(problem) == "batch.height is 31 at [1]; (0, 2.5] is required"
+    (problem,) = contract.problems(batch=np.ones((2, 3), "float32"))
+    assert "the 2 features ['age', 'height']" in problem.expected
+    with pytest.raises(gate.UsageError, match="of the feature 'age' of batch, is no range"):
+        gate.Contract(features={"batch": {"age": "0 to 120"}})
+
+
 def test_lists_of_specs_are_split_outside_of_brackets():
     assert split_specs("f32[8,4], i32[8] in [0, 9], key") == ["f32[8,4]", "i32[8] in [0, 9]", "key"]
 
@@ -163,11 +178,16 @@ def test_the_parameter_of_the_key():
 
 @pytest.mark.parametrize("wrong, message", [
     ({}, "neither a loss nor a forward"), ({"loss": two}, "neither params nor an init"),
-    ({"loss": 3, "params": 1}, "a function is required"), ({"frozen": "w"}, "sequence of patterns"),
+    ({"loss": 3, "params": 1}, "a function is required"), ({"frozen": "w"}, "sequence of strings"),
     ({"refused": [3]}, "gate.Refused"), ({"accepts": {"odd": "why"}}, "use one of wrong rank"),
     ({"accepts": {"NaN": ""}}, "with a reason"), ({"tolerances": {"float32": 1e-3}}, "gate.Tolerance"),
     ({"tolerances": {"float32": gate.Tolerance(1e-2)}}, "has no reason"),
-    ({"tolerances": {"outputs/*": gate.Tolerance(-1)}}, "negative"), ({"contract": {"params": "f32"}}, "gate.Contract"),
+    ({"tolerances": {"outputs/*": gate.Tolerance(-1)}}, "negative"),
+    ({"tolerances": {"outputs/*": gate.Tolerance(float("nan"))}}, "no number"), ({"steps": 0}, "at least 1"),
+    ({"expected": [3]}, "gate.Expected"), ({"invariances": [3]}, "gate.Invariance"), ({"pipeline": 3}, "gate.Pipeline"),
+    ({"unused": {"id": ""}}, "a reason"), ({"precisions": "float16"}, "sequence of strings"),
+    ({"precisions": ["int8"]}, "float16, bfloat16 or float32"), ({"reference": 3}, "a function is required"),
+    ({"contract": {"params": "f32"}}, "gate.Contract"),
 ])
 def test_a_model_that_makes_no_sense(wrong, message):
     if len(wrong) == 1 and "loss" not in wrong:

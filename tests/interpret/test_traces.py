@@ -13,7 +13,7 @@ from pullback.core.primitive import TABLE
 from pullback.core.program import Literal
 from pullback.core.trace import concrete, type_of
 from pullback.core.types import ArrayType, Zero
-from pullback.interpret.evaluate import evaluate, last_uses
+from pullback.interpret.evaluate import evaluate
 from pullback.interpret.jvp import jvp, jvp_program
 from pullback.interpret.linearize import linearize, linearize_program
 from pullback.interpret.stage import stage
@@ -90,10 +90,16 @@ def test_derived_programs_live_in_the_memo():
     assert gone() is None
 
 
-def test_last_uses():
-    program, _ = stage(lambda x, y: [mul(sin(x), y)], [T, T])
-    last = last_uses(program)
-    assert last[program.inputs[0]] == 0 and last[program.inputs[1]] == 1 and last[program.outputs[0]] == 2
+def test_evaluation_keeps_lines_and_scopes():
+    def inner(x):
+        with pullback.named_scope("inner"):
+            return sin(x)
+
+    program, _ = stage(lambda x: [inner(x)], [T])
+    with pullback.named_scope("outer"):
+        again, _ = stage(lambda x: evaluate(program, [x]), [T])
+    eqn, = again.equations
+    assert eqn.scope == "outer/inner" and eqn.source.line == program.equations[0].source.line
 
 
 @pytest.mark.parametrize("transform", [pullback.jit, pullback.vmap, pullback.grad, lambda f: pullback.jacfwd(f)])

@@ -105,7 +105,7 @@ def test_under_jit_and_raw_keys():
      ["dtype is i32, a float or complex dtype"]),
     (lambda: initializers.constant(ours(np.ones(2, np.float32)))(None, (2, 3)), ValueError,
      ["cannot be broadcast to shape"]),
-    (lambda: initializers.orthogonal, pullback.errors.UnsupportedError, ["initializers.orthogonal is not supported"]),
+    (lambda: initializers.nothing, pullback.errors.UnsupportedError, ["initializers.nothing is not supported"]),
 ])
 def test_errors(call, error, parts):
     with pytest.raises(error) as caught:
@@ -118,7 +118,18 @@ def test_names():
     assert initializers.kaiming_uniform is initializers.he_uniform
     assert not isinstance(3, initializers.Initializer) and isinstance(initializers.zeros, initializers.Initializer)
     assert nn.initializers is initializers
-    missing = {n for n in dir(jax.nn.initializers) if not n.startswith("_")} - {*initializers.__all__}
-    assert missing == {"orthogonal", "delta_orthogonal"}
-    missing = {n for n in dir(jax.nn) if not n.startswith("_")} - {*nn.__all__}
-    assert missing == {"scaled_matmul", "scaled_dot_general", "get_scaled_dot_general_config"}
+    assert {n for n in dir(jax.nn.initializers) if not n.startswith("_")} <= {*initializers.__all__}
+    assert {n for n in dir(jax.nn) if not n.startswith("_")} <= {*nn.__all__}
+
+
+def test_orthogonal():
+    compare("orthogonal", rtol=1e-4)
+    compare("orthogonal", 2.0, 1, shape=(3, 2, 4), rtol=1e-4)
+    compare("orthogonal", shape=(2, 3), dtype="complex64", rtol=1e-4)
+    for shape in ((3, 3, 2, 4), (4, 3, 3)):
+        compare("delta_orthogonal", 2.0, shape=shape, rtol=1e-4)
+    for name, shape, part in [("orthogonal", (3,), "at least two axes"),
+                              ("delta_orthogonal", (3, 4, 2), "no more inputs"),
+                              ("delta_orthogonal", (3, 2), "three to five axes")]:
+        with pytest.raises(ValueError, match=part):
+            getattr(initializers, name)()(random.key(0), shape)

@@ -1,7 +1,10 @@
 """Operators and methods of arrays against real jax."""
 
+import copy
 import enum
 import operator
+import pickle
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -262,3 +265,61 @@ def test_results_are_arrays_even_of_numbers():
                    pnp.where(True, 1, 2),
                    pnp.conj(2), pnp.abs(True), pnp.round(2), pnp.nan_to_num(1), pnp.select([True], [1])):
         assert isinstance(result, ConcreteArray) and result.shape == ()
+
+
+# -- what arrays have beside numbers --------------------------------------------------------------------
+
+
+def test_bytes_and_copies():
+    for dtype in ("float32", "int16", "bool", "complex64", "bfloat16", "int4"):
+        x = np.asarray(jnp.arange(6).reshape(2, 3).astype(dtype))
+        found, expected = pnp.asarray(x).byteswap(), jnp.asarray(x).byteswap()
+        assert found.dtype == expected.dtype and found.shape == expected.shape
+        assert np.asarray(found).tobytes() == np.asarray(expected).tobytes()
+    x = pnp.asarray(X)
+    assert (x.clone() == x).all() and x.clone() is not x
+    assert (pullback.jit(lambda x: x.byteswap().byteswap())(x) == x).all()
+    if sys.version_info >= (3, 12):
+        assert bytes(pnp.array([1, 2], "uint8")) == b"\x01\x02" and memoryview(x).tolist() == X.tolist()
+    with pytest.raises(AttributeError, match="use x.ravel"):
+        x.flat  # noqa: B018
+
+
+def test_places():
+    x, y = pnp.asarray(X), jnp.asarray(X)
+    assert x.platform() == y.platform() and x.on_device_size_in_bytes() == y.on_device_size_in_bytes()
+    assert x.addressable_shards[0].index == y.addressable_shards[0].index and x.addressable_data(0) is x
+    assert x.global_shards[0].replica_id == 0 and "Shard(" in repr(x.addressable_shards[0])
+    moved = x.to_device(pullback.devices()[0])
+    assert moved.committed and (moved == x).all() and moved.sharding.num_devices == 1
+    for name in set(dir(jax.Array)) - {"_multi_slice", "_split", "__weakref__", "item"}:
+        assert hasattr(x, name) or name == "flat", name
+
+
+def test_saved_and_copied():
+    for x in (pnp.asarray(X), pnp.asarray(COUNT, "int4"), pnp.asarray(X, "bfloat16"), pullback.random.key(1),
+              pnp.asarray(1.5), pnp.zeros((0, 2))):
+        for again in (pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy({"x": x})["x"]):
+            assert again.dtype == x.dtype and again.shape == x.shape and again.weak_type == x.weak_type
+            data = pullback.random.key_data if x.aval.is_key else np.asarray
+            assert np.array_equal(data(again), data(x))
+
+
+def test_printing_options():
+    x, y = pnp.asarray(X), jnp.asarray(X)
+    for options in ({}, {"precision": 1, "linewidth": 40}, {"edgeitems": 1, "threshold": 3}, {"linewidth": 20}):
+        with pnp.printoptions(**options):
+            assert str(x) == str(y) and repr(x) == repr(y)
+            assert repr(pnp.arange(40.0)) == repr(jnp.arange(40.0))
+    assert pnp.get_printoptions()["precision"] == 8
+    assert repr(pnp.arange(2000)) == repr(jnp.arange(2000)) and f"{pnp.float32(1.5):.3f}" == "1.500"
+
+
+def test_information_about_the_namespace():
+    ours, theirs = pnp.asarray(X).__array_namespace__().__array_namespace_info__(), jnp.__array_namespace_info__()
+    assert ours.capabilities() == theirs.capabilities() and ours.default_dtypes() == theirs.default_dtypes()
+    for kind in (None, "bool", "integral", "numeric", ("bool", "real floating")):
+        assert ours.dtypes(kind=kind) == theirs.dtypes(kind=kind)
+    assert ours.default_device() is None and ours.devices() == pullback.devices()
+    with pytest.raises(ValueError, match="one of"):
+        ours.dtypes(kind="other")

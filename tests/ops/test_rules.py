@@ -33,7 +33,7 @@ from pullback.interpret.vmap import vmap
 from pullback.runtime.eager import single
 from pullback.runtime.executable import Executable
 
-pullback.jit, pullback.random  # noqa: B018  # loads the engine, so that TABLE is complete
+pullback.jit, pullback.random, pullback.scipy  # noqa: B018  # loads the engine, so that TABLE is complete
 
 
 def _rng(name):

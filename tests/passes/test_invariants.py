@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 
 import pullback
+from pullback.core import config
 from pullback.core.check import ProgramError, check_program
 from pullback.core.program import Equation, Program, Var
 from pullback.core.show import show
 from pullback.interpret.evaluate import evaluate
+from pullback.passes.chain import chain
+from pullback.passes.clean import clean
 from pullback.passes.dce import dce
 from pullback.passes.fence import fence
 from pullback.passes.inline import inline
@@ -106,13 +109,13 @@ def test_inline_leaves_no_calls():
 def test_fence_is_put_on_branching_chains_and_nowhere_else():
     deep, _ = staged("deep rnn")
     assert "optimization_barrier" in {e.primitive.name for e in fence(inline(deep)).equations}
-    straight = pullback.make_jaxpr(lambda x: jnp.sum(chain(x)))(X).program
+    straight = pullback.make_jaxpr(lambda x: jnp.sum(sines(x)))(X).program
     assert fence(straight) is straight
     mlp = pullback.make_jaxpr(pullback.grad(lambda w: jnp.sum(jnp.tanh(X @ w) @ jnp.ones((4, 2)))))(np.eye(4)).program
     assert fence(mlp) is mlp
 
 
-def chain(x):
+def sines(x):
     for _ in range(40):
         x = jnp.sin(x)
     return x
@@ -140,3 +143,49 @@ def test_the_checker_finds_faults():
         with pytest.raises(ProgramError, match=text):
             check_program(faulty)
     assert isinstance(eqn, Equation)
+
+
+def test_clean_leaves_no_idle_and_no_repeated_equations():
+    def f(x):
+        y = -jnp.negative(jnp.sin(x)) * 1.0 + jnp.sin(x).T.T ** 1 / 1
+        return y + x * jnp.sqrt(32.0) / (2.0 * 4.0), jnp.sin(x).reshape(3, 4)
+
+    program = inline(pullback.make_jaxpr(f)(X).program)
+    names = [e.primitive.name for e in dce(clean(program)).equations]
+    assert names.count("sin") == 1 and {"neg", "transpose", "integer_pow", "reshape"}.isdisjoint(names)
+    gradient = inline(pullback.make_jaxpr(pullback.grad(lambda x: jnp.sum(x ** 2)))(X).program)
+    assert "integer_pow" not in {e.primitive.name for e in dce(clean(gradient)).equations}
+
+
+def test_clean_keeps_effects_and_signs():
+    def f(x):
+        pullback.debug.callback(lambda a: None, x)
+        pullback.debug.callback(lambda a: None, x)
+        return x + 0.0, x * -1.0
+
+    program = inline(pullback.make_jaxpr(f)(X).program)
+    assert len(clean(program).equations) == len(program.equations)
+
+
+@pytest.mark.parametrize("expression, cheap", [
+    ("a @ b @ v", True), ("(a @ b) @ (b @ v)", True), ("v @ (a @ b)", True), ("a.T @ b @ c", False),
+    ("(a @ b).T @ v", False), ("(a @ b) @ v + (a @ b)[0]", False),
+    ("jnp.outer(v, v) @ v", True), ("jnp.tensordot(jnp.tensordot(t, a, 1), v, ((1,), (0,)))", True)])
+def test_products_associate_to_the_cheap_side_when_asked(expression, cheap):
+    rng = np.random.default_rng(0)
+    a, b, c = (rng.normal(size=(30, 30)).astype(np.float32) for _ in range(3))
+    v, t = rng.normal(size=30).astype(np.float32), rng.normal(size=(4, 30, 30)).astype(np.float32)
+
+    def f(a, b, c, v, t):
+        return eval(expression, {"jnp": jnp}, {"a": a, "b": b, "c": c, "v": v, "t": t})
+
+    args = [jnp.asarray(x) for x in (a, b, c, v, t)]
+    program = inline(pullback.make_jaxpr(f)(*args).program)
+    assert chain(program) is program
+    with config.reorder_products(True):
+        after = chain(program)
+        np.testing.assert_allclose(pullback.jit(f)(*args), f(*args), rtol=2e-3, atol=2e-3)
+    check_program(after)
+    sizes = [e.outputs[0].type.size for e in after.equations if e.primitive.name == "dot_general"]
+    assert (max(sizes) < 900) == cheap
+    np.testing.assert_allclose(evaluate(after, args)[0], evaluate(program, args)[0], rtol=2e-3, atol=2e-3)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from pullback.gate.checks.base import Check
 from pullback.gate.report import Recorder
 from pullback.gate.session import Session
@@ -11,12 +13,13 @@ from pullback.gate.signature import batch_to_arguments
 from pullback.gate.sites import of_function
 from pullback.gate.values import is_float, number
 
-__all__ = ["CHECK"]
+__all__ = ["CHECK", "find_params", "find_state", "updated"]
 
 
 def _run(session: Session, record: Recorder) -> None:
     engine, model = session.engine, session.model
     _declared(session, record)
+    _columns(session, record)
     _standard_values(session, record)
     value, gradients = session.evaluate()
     record.measure("standard batch", objective=float(number(value).real))
@@ -44,11 +47,32 @@ def _declared(session: Session, record: Recorder) -> None:
     if model.forward is not None:
         key = session.key_if(model.forward, session.key)
         parts["outputs"] = session.forward_of_trees(session.raw_params, model.batch, engine.from_numpy(key))
+    if model.loss is not None:
+        parts["loss"] = session.loss_of_trees(session.raw_params, model.batch, engine.from_numpy(session.objective_key))
     for problem in contract.problems(**parts):
+        computed = next((part for part in ("outputs", "loss") if part in problem.leaf.split("/")[0]), "")
         record.fail("a leaf breaks the declared contract", measured=problem.measured, expected=problem.expected,
-                    leaf=problem.leaf, line=of_function(model.forward) if problem.leaf.startswith("outputs") else None,
+                    leaf=problem.leaf,
+                    line=of_function(model.forward if computed == "outputs" else model.loss) if computed else None,
                     fix="mend the value, or the contract where it is out of date")
     record.measure("declared contract", parts=sorted(parts))
+
+
+def _columns(session: Session, record: Recorder) -> None:
+    """The order of features in the data is that of the contract."""
+    contract = session.model.contract
+    for path, given in session.model.columns.items():
+        place = session.shown("batch", path)
+        names = list(contract.features.get(place, ())) if contract is not None else []
+        record.measure("features", leaf=place, names=list(given))
+        if not names:
+            record.fail("the data names its features, and the contract does not", leaf=place, measured=str(list(given)),
+                        expected=f"Contract(features={{{place!r}: [...]}})", fix="declare the order in the contract")
+        elif names != list(given):
+            first = next((i for i, (a, b) in enumerate(zip(names, given)) if a != b), min(len(names), len(given)))
+            record.fail("the features of the data are in another order than in the contract", leaf=place,
+                        measured=str(list(given)), expected=f"{names}; they part at place {first}",
+                        fix="take the columns by name, in the order of the contract")
 
 
 def _standard_values(session: Session, record: Recorder) -> None:
@@ -59,6 +83,11 @@ def _standard_values(session: Session, record: Recorder) -> None:
             record.note("a parameter has a weak type: the first update makes it strong, and everything compiles again",
                         measured=str(session.engine.type_of(raw)), leaf=place,
                         fix="make it an array with a dtype: jnp.asarray(x, jnp.float32)")
+        taken = session.engine.type_of(session.engine.from_numpy(leaf)).dtype
+        if isinstance(leaf, np.ndarray) and str(leaf.dtype) != taken:
+            record.note("the engine takes a parameter in another precision than it has", leaf=place,
+                        measured=f"{leaf.dtype}, taken as {taken}",
+                        fix="give it the dtype that it is used in, or switch 64 bit on (jax_enable_x64)")
         if is_float(leaf) and not _finite(leaf):
             record.fail("a parameter is not finite", measured="NaN or infinity", expected="finite numbers",
                         leaf=place, fix="look at the initialisation")
@@ -69,12 +98,12 @@ def _finite(leaf: Any) -> bool:
     return bool((abs(x) < float("inf")).all())
 
 
-def _same_type(session: Session, record: Recorder, what: str, place: str, before: Any, after: Any, line: Any = None
-               ) -> None:
+def _same_type(session: Session, record: Recorder, what: str, place: str, before: Any, after: Any, line: Any = None,
+               like: str = "parameter") -> None:
     old, new = session.engine.type_of(session.engine.from_numpy(before)), session.engine.type_of(
         session.engine.from_numpy(after))
     if (old.shape, old.dtype) != (new.shape, new.dtype) and not isinstance(before, (bool, int, float, complex)):
-        record.fail(f"{what} has another type than the parameter", measured=str(new), expected=str(old), leaf=place,
+        record.fail(f"{what} has another type than the {like}", measured=str(new), expected=str(old), leaf=place,
                     line=line, fix="look for a broadcast or a promotion of dtypes where it is computed")
 
 
@@ -98,12 +127,12 @@ def _init(session: Session, record: Recorder) -> None:
                of_function(init))
 
 
-def updated(session: Session, params: Any, state: Any, key: Any) -> Any:
-    """What `update` returns for the standard batch."""
+def updated(session: Session, params: Any, state: Any, key: Any, batch: Any = None) -> Any:
+    """What `update` returns, for the standard batch if no other is given."""
     model = session.model
     assert model.update is not None
     leading = [params] if model.state is None else [params, state]
-    args = batch_to_arguments(model.update, model.batch, len(leading), beside=model.loss)
+    args = batch_to_arguments(model.update, model.batch if batch is None else batch, len(leading), beside=model.loss)
     return model.update(*leading, *args, **session.keywords(model.update, session.engine.from_numpy(key)))
 
 
@@ -113,6 +142,15 @@ def find_params(session: Session, result: Any) -> Any:
         return result
     for item in result if isinstance(result, (list, tuple)) else ():
         if session.engine.flatten(item)[2] == session.params.structure:
+            return item
+    return None
+
+
+def find_state(session: Session, result: Any, params: Any) -> Any:
+    """The new state of the optimiser in the result of `update`, beside its new parameters; or None."""
+    structure = session.engine.flatten(session.model.state)[2]
+    for item in result if isinstance(result, (list, tuple)) and result is not params else ():
+        if item is not params and session.engine.flatten(item)[2] == structure:
             return item
     return None
 
@@ -128,10 +166,29 @@ def _update(session: Session, record: Recorder) -> None:
                     fix="return the new parameters, or a tuple that contains them")
         return
     _same_tree(session, record, "what update returns", params, line)
-    leaves, paths, _ = session.engine.flatten(params)
-    before = session.engine.flatten(session.raw_params)[0]
-    for old, new, path in zip(before, leaves, paths, strict=True):
+    _strong(session, record, "a parameter", "params", session.raw_params, params)
+    model_state = session.model.state
+    if model_state is not None:
+        state = find_state(session, result, params)
+        if state is None:
+            record.fail("update returns nothing with the structure of the state", line=line,
+                        measured=str(session.engine.flatten(result)[1])[:200],
+                        expected=str(session.engine.flatten(model_state)[1])[:200],
+                        fix="return the new state beside the parameters")
+            return
+        before, after = session.tree(model_state), session.tree(state)
+        for path, old, new in zip(before.paths, before.leaves, after.leaves, strict=True):
+            _same_type(session, record, "the state after an update", session.shown("state", path), old, new, line,
+                       "leaf before it")
+        _strong(session, record, "the state", "state", model_state, state)
+
+
+def _strong(session: Session, record: Recorder, what: str, part: str, before: Any, after: Any) -> None:
+    """No leaf has become weakly typed."""
+    leaves, paths, _ = session.engine.flatten(after)
+    for old, new, path in zip(session.engine.flatten(before)[0], leaves, paths):
         if session.engine.type_of(new).weak and not session.engine.type_of(old).weak:
-            record.fail("update makes a parameter weakly typed: the next step compiles again",
+            record.fail(f"update makes {what} weakly typed: the next step compiles again",
                         measured=str(session.engine.type_of(new)), expected=str(session.engine.type_of(old)),
-                        leaf=session.shown("params", path), line=line, fix="give the new value a dtype")
+                        leaf=session.shown(part, path), line=of_function(session.model.update),
+                        fix="give the new value a dtype")

@@ -1,4 +1,4 @@
-"""data: the splits of the data share no object."""
+"""data: the splits of the data share no object, keep the contract of the batch, and are prepared alike."""
 
 from __future__ import annotations
 
@@ -9,42 +9,158 @@ from typing import Any
 import numpy as np
 
 from pullback.gate.checks.base import Check
+from pullback.gate.model import Pipeline
 from pullback.gate.report import Recorder
-from pullback.gate.session import Session
-from pullback.gate.values import Key, digest
+from pullback.gate.session import Session, Tree
+from pullback.gate.sites import of_function
+from pullback.gate.values import Key, as_like, digest, distance, is_float, number
 
 __all__ = ["CHECK"]
 
+_DISTINCT = 0.9  # share of distinct rows from which on a leaf is taken to tell objects apart
+_BLOCK = 256  # objects compared with all others at a time
+
 
 def _run(session: Session, record: Recorder) -> None:
-    splits = session.model.splits
+    splits = dict(session.model.splits)
+    if session.model.pipeline is not None:
+        splits = _prepared(session, record, session.model.pipeline) | splits
     if len(splits) < 2:
         record.skip("fewer than two splits are declared: Model(splits={'train': ..., 'test': ...})")
         return
-    digests = {name: _digests(session, tree) for name, tree in splits.items()}
+    trees = {name: session.tree(tree) for name, tree in splits.items()}
+    for name, tree in splits.items():
+        _as_batch(session, record, name, tree)
+    digests = {name: _digests(session, tree.leaves) for name, tree in trees.items()}
     for name, found in digests.items():
         record.measure("split", name=name, objects=len(found), distinct=len(set(found)))
     for one, other in combinations(digests, 2):
-        places = {content: i for i, content in enumerate(digests[one])}
-        shared = [(places[content], j) for j, content in enumerate(digests[other]) if content in places]
-        record.measure("shared objects", splits=[one, other], count=len(shared))
-        if shared:
-            record.fail(f"{one} and {other} share objects",
-                        measured=f"{len(shared)} shared; the first is number {shared[0][0]} of {one} and "
-                                 f"{shared[0][1]} of {other}",
-                        expected="none", leaf=f"splits/{other}",
-                        fix="split before anything is repeated or augmented, and drop duplicates")
+        if not _shared(record, "objects", one, other, digests[one], digests[other], f"splits/{other}"):
+            _same_input(session, record, one, other, trees)
+            if session.model.near is not None:
+                _near(session, record, one, other, trees, session.model.near)
 
 
-CHECK = Check("data", "train, validation and test share no object", _run)
+CHECK = Check("data", "train, validation and test share no object, and are prepared alike", _run)
 
 
-def _digests(session: Session, tree: Any) -> list[str]:
-    """A digest for each object, over all leaves."""
+def _shared(record: Recorder, what: str, one: str, other: str, first: list[str], second: list[str], leaf: str) -> bool:
+    places = {content: i for i, content in enumerate(first)}
+    shared = [(places[content], j) for j, content in enumerate(second) if content in places]
+    record.measure(f"shared {what}", splits=[one, other], leaf=leaf, count=len(shared))
+    if shared:
+        record.fail(f"{one} and {other} share {what}",
+                    measured=f"{len(shared)} shared; the first is number {shared[0][0]} of {one} and "
+                             f"{shared[0][1]} of {other}",
+                    expected="none", leaf=leaf,
+                    fix="split before anything is repeated or augmented, and drop duplicates")
+    return bool(shared)
+
+
+def _same_input(session: Session, record: Recorder, one: str, other: str, trees: dict[str, Tree]) -> None:
+    """One input with two labels is in both: leaves of floats that tell objects apart are compared alone."""
+    for path, a, b in zip(trees[one].paths, trees[one].leaves, trees[other].leaves):
+        first, second = ([digest(row) for row in _rows(session, leaf)] for leaf in (a, b))
+        if is_float(a) and np.ndim(a) > 1 and len(set(first)) >= _DISTINCT * len(first) > 0:
+            _shared(record, "inputs with other labels", one, other, first, second, f"splits/{other}/{path}")
+
+
+def _near(session: Session, record: Recorder, one: str, other: str, trees: dict[str, Tree], near: float) -> None:
+    """Objects that are nearer than `near` times the root mean square distance from the mean."""
+    there = [any(is_float(leaf) and _rows(session, leaf) for leaf in trees[name].leaves) for name in (one, other)]
+    if not all(there):
+        return
+    rows = [np.concatenate([np.stack([number(row).real.ravel() for row in _rows(session, leaf)])
+                            for leaf in trees[name].leaves if is_float(leaf) and len(_rows(session, leaf))], axis=1)
+            for name in (one, other)]
+    spread = float(np.sqrt(np.mean(np.sum((rows[0] - rows[0].mean(0)) ** 2, axis=1)))) or 1.0
+    best = (np.inf, 0, 0)
+    for start in range(0, len(rows[1]), _BLOCK):
+        part = rows[1][start:start + _BLOCK]
+        squares = np.sum(part**2, 1)[:, None] - 2 * part @ rows[0].T + np.sum(rows[0] ** 2, 1)
+        j, i = np.unravel_index(int(np.argmin(squares)), squares.shape)
+        gap = float(np.linalg.norm(part[j] - rows[0][i]))  # what squares cancel to is not exact
+        best = min(best, (gap, int(i), start + int(j)))
+    record.measure("nearest objects", splits=[one, other], distance=best[0] / spread, objects=best[1:])
+    if best[0] <= near * spread:
+        record.fail(f"{one} and {other} share objects that are almost equal", leaf=f"splits/{other}",
+                    measured=f"number {best[1]} of {one} and {best[2]} of {other} are {best[0] / spread:.2g} apart, in "
+                             "units of the spread of the data", expected=f"more than {near:g}",
+                    fix="split by what objects have in common (a person, a scene, a day), and then augment")
+
+
+def _as_batch(session: Session, record: Recorder, name: str, tree: Any) -> None:
+    """Where the batch has a contract, each split keeps it."""
+    contract = session.model.contract
+    if contract is None or session.engine.flatten(tree)[2] != session.batch.structure:
+        return
+    for problem in contract.problems(batch=tree):
+        record.fail(f"{name} breaks the contract of the batch", measured=problem.measured, expected=problem.expected,
+                    leaf=problem.leaf.replace("batch", f"splits/{name}", 1),
+                    fix="prepare every split as the training data; look for a scale that is applied twice or never")
+
+
+def _prepared(session: Session, record: Recorder, pipeline: Pipeline) -> dict[str, Any]:
+    """The prepared splits; training must not depend on the others, nor an object on its neighbours."""
+    line, raw = of_function(pipeline.prepare), dict(pipeline.raw)
+    splits = dict(pipeline.prepare(raw))
+    train, *others = list(raw)
+    for name in others:
+        changed = {**raw, name: _shifted(session, raw[name])}
+        again = session.tree(pipeline.prepare(changed)[train])
+        gap = max((distance(a, b).largest if np.shape(a) == np.shape(b) else np.inf for a, b in
+                   zip(session.tree(splits[train]).leaves, again.leaves)), default=0.0)
+        record.measure("change of the training split with another", split=name, difference=gap)
+        if gap > 0:
+            record.fail(f"the prepared training split depends on {name}", leaf=f"pipeline/{train}", line=line,
+                        measured=f"it changes by {gap:.3g} when {name} does", expected="no change",
+                        fix="compute means, scales and vocabularies from the training split alone")
+        alone = session.tree(pipeline.prepare({**raw, name: _shifted(session, raw[name], kept=1)})[name])
+        for path, a, b in zip(alone.paths, session.tree(splits[name]).leaves, alone.leaves):
+            first = zip(_rows(session, a)[:1], _rows(session, b)[:1])
+            gap = max((distance(x, y).relative for x, y in first), default=0.0)
+            if gap > 1e-6:
+                record.fail(f"how an object of {name} is prepared depends on its neighbours", line=line,
+                            leaf=f"pipeline/{name}/{path}", measured=f"it changes by {gap:.3g} when they do",
+                            expected="no change", fix="take means and scales from the training split")
+                break
+        # The training objects in the place of another split must be prepared as they are in training.
+        swapped = session.tree(pipeline.prepare({**raw, name: raw[train]})[name])
+        for path, a, b in zip(swapped.paths, session.tree(splits[train]).leaves, swapped.leaves):
+            gap = distance(a, b)
+            if gap.relative > 1e-6:
+                record.fail(f"{name} is prepared in another way than {train}", line=line,
+                            leaf=f"pipeline/{name}/{path}",
+                            measured=f"the same objects differ by {gap.largest:.3g} at {list(gap.place)}",
+                            expected="equal", fix="prepare all splits by one function with the statistics of training")
+                break
+    return splits
+
+
+def _shifted(session: Session, tree: Any, kept: int = 0) -> Any:
+    """Other values in all float leaves, but for the first objects."""
+    leaves, _, structure = session.engine.flatten(tree)
+    changed = []
+    for leaf in leaves:
+        x = session.engine.to_numpy(leaf)
+        if is_float(x) and np.ndim(x):
+            other = as_like(3 * number(x) + 1, x)
+            other[:kept] = x[:kept]
+            changed.append(other)
+        else:
+            changed.append(leaf)
+    return session.engine.unflatten(structure, changed)
+
+
+def _rows(session: Session, leaf: Any) -> list[np.ndarray]:
+    """The objects of a leaf; none if it has no axis of them."""
     axis = session.model.batch_axis or 0
-    columns: list[list[str]] = []
-    for leaf in session.tree(tree).leaves:
-        x = leaf.words if isinstance(leaf, Key) else np.asarray(leaf)
-        columns.append([digest(row) for row in np.moveaxis(x, axis, 0)] if x.ndim > axis else [])
+    x = leaf.words if isinstance(leaf, Key) else np.asarray(leaf)
+    return list(np.moveaxis(x, axis, 0)) if x.ndim > axis else []
+
+
+def _digests(session: Session, leaves: list[Any]) -> list[str]:
+    """A digest for each object, over all leaves."""
+    columns = [[digest(row) for row in _rows(session, leaf)] for leaf in leaves]
     rows = zip(*[column for column in columns if column])
     return [hashlib.sha256("".join(row).encode()).hexdigest() for row in rows]

@@ -31,33 +31,43 @@ _WIDE = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "com
 
 
 def _run(session: Session, record: Recorder) -> None:
-    with widened(), session.watch.changed(stops=ALL):
-        with session.engine.wide():
-            curve = _Curve(session, wide=True)
-            try:
-                curve.start()
-            except Exception as error:  # the model insists on its own precision
-                record.note("the model does not run in 64 bit, so the derivative is checked in its own precision",
-                            measured=shown(error), line=session.site(error))
-            else:
-                _check(session, record, curve)
-                return
-        curve = _Curve(session, wide=False)
-        curve.start()
-        _check(session, record, curve)
+    for order in (1, 2) if session.model.second_order else (1,):
+        with widened(), session.watch.changed(stops=ALL):
+            _order(session, record, order)
+
+
+def _order(session: Session, record: Recorder, order: int) -> None:
+    """Checks the derivative of the objective (order 1), or that of a projection of its gradient (2)."""
+    with session.engine.wide():
+        curve = _Curve(session, True, order)
+        try:
+            curve.start()
+        except Exception as error:  # the model insists on its own precision
+            record.note("the model does not run in 64 bit, so the derivative is checked in its own precision",
+                        measured=shown(error), line=session.site(error))
+        else:
+            _check(session, record, curve)
+            return
+    curve = _Curve(session, False, order)
+    curve.start()
+    _check(session, record, curve)
 
 
 CHECK = Check("derivative", "reverse mode, forward mode and finite differences agree", _run)
 
 
 class _Curve:
-    """The objective along lines through the standard parameters, and its derivatives."""
+    """The objective along lines through the standard parameters, and its derivatives.
 
-    def __init__(self, session: Session, wide: bool) -> None:
-        self.session, self.engine, self.wide = session, session.engine, wide
+    Of order 2, the function is the gradient of the objective times a fixed random direction.
+    """
+
+    def __init__(self, session: Session, wide: bool, order: int = 1) -> None:
+        self.session, self.engine, self.wide, self.order = session, session.engine, wide, order
         trainable, fixed = session.split([self._widen(x) for x in session.params.leaves])
         self.origin, self.fixed = trainable, fixed
         self.batch = [self._widen(x) for x in session.batch.leaves]
+        self.what = "" if order == 1 else ", second order"
         self.key = session.objective_key
         self.build()
 
@@ -70,7 +80,13 @@ class _Curve:
         engine = self.engine
 
         def objective(trainable: Any, fixed: Any, batch: Any, key: Any) -> Any:
-            return self.session.objective(trainable, fixed, batch, key)
+            if self.order == 1:
+                return self.session.objective(trainable, fixed, batch, key)
+            slope = engine.value_and_grad(self.session.objective)(trainable, fixed, batch, key)[1]
+            return engine.weighted(slope, weights)
+
+        rng = np.random.default_rng((self.session.seed, 6))
+        weights = [as_like(self.direction(i, rng), np.asarray(x)) for i, x in enumerate(self.origin)]
 
         def pushed(trainable: Any, dots: Any, fixed: Any, batch: Any, key: Any) -> Any:
             def along(*leaves: Any) -> Any:
@@ -110,6 +126,8 @@ class _Curve:
         """The standard deviation of the rounding error of the objective, from fourth differences."""
         step = {"float64": 1e-6, "float16": 5e-3, "bfloat16": 3e-2}.get(self.precision, 1e-4)
         values = np.array([self.moved({i: k * step * v for i, v in enumerate(directions)}) for k in range(-4, 5)])
+        if not np.isfinite(values).all():
+            return max(abs(self.value), 1e-300)
         fourth = np.diff(values, 4)
         noise = float(np.sqrt(np.mean(fourth**2) / math.factorial(8) * math.factorial(4) ** 2))
         # Roundings to 16 bit inside are many, and average out; the last one of a loss in more bits is one.
@@ -123,8 +141,8 @@ class _Curve:
         try:
             _, dot = self.engine.call(self._pushed, self.origin, [as_like(d, x) for d, x in zip(dots, self.origin)],
                                       self.fixed, self.batch, self.key)
-        except TypeError as error:
-            if "custom_vjp" in str(error):
+        except Exception as error:
+            if self.session.watch.rules and ("custom_vjp" in str(error) or "transpose" in str(error)):
                 return None
             raise
         return float(number(dot).real)
@@ -159,7 +177,7 @@ class _Line:
 
 
 def _check(session: Session, record: Recorder, curve: _Curve) -> None:
-    record.measure("precision", dtype=curve.precision, noise=curve.noise, value=curve.value)
+    record.measure("precision" + curve.what, dtype=curve.precision, noise=curve.noise, value=curve.value)
     if not math.isfinite(curve.value):
         record.skip("the objective is not finite at the standard values: see the check finite")
         return
@@ -203,10 +221,11 @@ def _dot_test(session: Session, record: Recorder, curve: _Curve, i: int, v: np.n
         return
     # Rounding in a sum of terms that cancel goes by the size of the terms.
     size = float(np.sum(np.abs(curve.gradients[i]) * np.abs(v)))
-    bound = _floor(session, curve, i) * max(size, abs(pushed)) + 1e-300
-    record.measure("dot test", leaf=_leaf(session, i), reverse=pulled, forward=pushed, tolerance=bound)
+    least = 16 * EPSILON.get(curve.precision, 1e-7) * abs(curve.value)
+    bound = _floor(session, curve, i) * max(size, abs(pushed)) + max(least, 1e-300)
+    record.measure("dot test" + curve.what, leaf=_leaf(session, i), reverse=pulled, forward=pushed, tolerance=bound)
     if abs(pulled - pushed) > bound:
-        record.fail("reverse mode and forward mode disagree along a random direction",
+        record.fail("reverse mode and forward mode disagree along a random direction" + curve.what,
                     measured=f"c^T J v is {pulled:.8g} by vjp and {pushed:.8g} by jvp, {curve.precision}",
                     expected=f"equal to {bound:.2g}", leaf=_leaf(session, i), line=of_function(session.function()),
                     fix="a rule is not the transpose of the other, or the function is not pure (see purity)")
@@ -225,7 +244,7 @@ def _differences(session: Session, record: Recorder, curve: _Curve, i: int, v: n
         return floor * scale + _NOISES * curve.noise / h
 
     tolerance = bound(steps[1]) + min(abs(found[0] - found[1]) / 3, 0.02 * scale)
-    record.measure("finite differences", leaf=leaf, reverse=pulled, steps=steps, differences=found,
+    record.measure("finite differences" + curve.what, leaf=leaf, reverse=pulled, steps=steps, differences=found,
                    tolerance=tolerance)
     if not all(map(math.isfinite, found)):
         record.note("the loss is not finite near the standard parameters", measured=f"differences {found}", leaf=leaf)
@@ -240,15 +259,17 @@ def _differences(session: Session, record: Recorder, curve: _Curve, i: int, v: n
     for at in line.shrinking(steps[1], abs(found[1] - pulled)):
         if abs(line.central(at) - pulled) <= bound(at):
             record.note("kink: the disagreement vanishes with the step, so the loss is not smooth near this point",
+                        line=_kink_line(session, record, line, steps[0]),
                         measured=f"steps {steps[0]:.1e}, {steps[1]:.1e}, {at:.1e}: differences {found[0]:.6g}, "
                                  f"{found[1]:.6g}, {line.central(at):.6g}; derivative {pulled:.6g}", leaf=leaf)
             return True
     if _is_kink(line, at, pulled, bound(at) + 1e-3 * scale):
         up, down = line.sided(at)
         record.note("kink: the loss has a corner or a jump at this very point", leaf=leaf,
+                    line=_kink_line(session, record, line, at),
                     measured=f"slopes on the two sides {up:.6g} and {down:.6g}; derivative {pulled:.6g}")
         return True
-    record.fail("the derivative is not that of the function",
+    record.fail("the derivative is not that of the function" + curve.what,
                 measured=f"c^T J v is {pulled:.8g} by vjp along a random direction",
                 expected=f"{found[1]:.8g} to {tolerance:.2g}: finite differences {found[0]:.8g} and {found[1]:.8g} "
                          f"at steps {steps[0]:.1e} and {steps[1]:.1e} in {curve.precision}",
@@ -261,6 +282,22 @@ def _is_kink(line: _Line, h: float, pulled: float, slack: float) -> bool:
     jump = max(abs(up), abs(down)) > 2 * max(abs(up_far), abs(down_far)) + slack
     corner = abs(up - down) > 4 * slack and abs(abs(up - down) - abs(up_far - down_far)) < 0.25 * abs(up - down)
     return jump or (corner and min(up, down) - slack <= pulled <= max(up, down) + slack)
+
+
+def _kink_line(session: Session, record: Recorder, line: _Line, h: float) -> Site | None:
+    """The first function with a kink that has its arguments on other sides at the two ends of a step."""
+    curve, engine = line.curve, session.engine
+    ends = []
+    for sign in (1.0, -1.0):
+        leaves = list(curve.origin)
+        leaves[line.leaf] = as_like(number(leaves[line.leaf]) + sign * h * line.v, leaves[line.leaf])
+        with session.watch.recording(sides=True) as events, session.watch.eagerly():
+            engine.call(lambda *given: session.objective(*given), leaves, curve.fixed, curve.batch, curve.key)
+        ends.append([event for event in events if event.kind == "kink"])
+    crossed = [a for a, b in zip(*ends) if a.site == b.site and a.detail != b.detail]
+    record.measure("kinks crossed", leaf=_leaf(session, line.leaf), step=h,
+                   calls=[f"{event.name} at {event.site}" for event in dict.fromkeys(crossed)][:10])
+    return crossed[0].site if crossed else None
 
 
 def _worst(session: Session, curve: _Curve, i: int) -> str:
@@ -302,7 +339,7 @@ def _name_cause(session: Session, record: Recorder, curve: _Curve, wrong: list[t
 def _is_guilty(session: Session, curve: _Curve, wrong: list[tuple[int, np.ndarray]], sites: frozenset[Site]) -> bool:
     """Whether the derivative is right once the rules at these sites are not used."""
     with session.watch.changed(stops=ALL, rules=sites):
-        without = _Curve(session, curve.wide)
+        without = _Curve(session, curve.wide, curve.order)
         try:
             without.start()
         except Exception:  # the function itself cannot be differentiated: that is why it has a rule

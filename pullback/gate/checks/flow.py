@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.gate import blame
 from pullback.gate.checks.base import Check
 from pullback.gate.model import BareFunction
 from pullback.gate.report import Recorder
@@ -41,6 +42,7 @@ def _run(session: Session, record: Recorder) -> None:
             else:
                 record.note("a parameter gets no gradient at these values, but does near them", leaf=shown,
                             measured="exactly zero", expected="a gradient",
+                            line=blame.zero_factor(session, session.trainable[i]),
                             fix="nothing, if a factor of it starts at zero on purpose")
     if session.watch.stops:
         _stopped(session, record, gradients)
@@ -76,7 +78,8 @@ def _reason(session: Session, i: int) -> tuple[str, str, Site | None, str]:
         return (what, f"it only acts through functions without a derivative: {shown}", flat[0][1],
                 "use a smooth function in its place, or a custom rule")
     return (what, "the result depends on it, but only through steps: a comparison, a cast to integers, or numpy",
-            of_function(session.function()), "look for comparisons, integer casts and float() on its way")
+            blame.flat(session, session.trainable[i], session.jittered()) or of_function(session.function()),
+            "look for comparisons, integer casts and float() on its way")
 
 
 def _matters(session: Session, i: int) -> bool:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pullback.gate.checks.base import Check
+from pullback.gate.checks.contract import updated
+from pullback.gate.model import BareFunction
 from pullback.gate.report import Recorder
 from pullback.gate.session import Session
 from pullback.gate.signature import key_name
@@ -30,6 +32,10 @@ def _run(session: Session, record: Recorder) -> None:
             compiled = functools.partial(session.engine.jit(functools.partial(of_leaves)), *given)
             runs.append(("loss" if function is model.loss else "forward", function, compiled, session.key,
                          session.other_key))
+    if model.update is not None and key_name(model.update) is not None:
+        runs.append(("update", model.update,
+                     lambda key: updated(session, session.raw_params, model.state, session.engine.to_numpy(key)),
+                     session.key, session.other_key))
     looked = [_check(session, record, *run) for run in runs]
     if not any(looked):
         record.skip("no function takes a random key or draws random numbers")
@@ -60,10 +66,14 @@ def _check(session: Session, record: Recorder, name: str, function: Callable[...
                 first = _leaves(session, call(None))
                 engine.settle()
     drawn = [event for event in events if event.kind == "random"]
-    for event in events:
-        if event.kind == "made":
-            record.note(f"{name} makes a key of its own: every call draws the same numbers", measured=event.name,
-                        line=event.site, fix="take the key as an argument, unless the numbers are meant to be fixed")
+    for event in dict.fromkeys(event for event in events if event.kind == "made"):
+        what, fixed = f"{name} makes a key of its own: every call draws the same numbers", session.model.fixed_keys
+        if fixed or isinstance(session.model, BareFunction):
+            record.note(what, measured=fixed or event.name, line=event.site)
+        else:
+            record.fail(what, measured=f"a call of {event.name}", expected="keys that come from an argument",
+                        line=event.site, fix="take the key as an argument; if the numbers are meant to be the same "
+                                             "every time, say so: Model(fixed_keys=reason)")
     _consumed_once(record, name, drawn)
     record.measure("random calls", function=name, count=len(drawn))
     if not takes_key and not events:

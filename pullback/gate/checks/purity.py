@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,8 @@ def _run(session: Session, record: Recorder) -> None:
         _programs(session, record, "forward", model.forward, session.forward)
     traced = snapshot(session.engine, _functions(session)).traced
     _compiled_once(session, record)
+    if model.batches:
+        _passes(session, record)
     if model.update is not None:
         _update_compiles_once(session, record)
     after = snapshot(session.engine, _functions(session))
@@ -115,6 +118,46 @@ def _compiled_once(session: Session, record: Recorder) -> None:
         record.fail("a compiled function inside is traced again at every call", measured=f"{places.count(site)} traces "
                     "in the second call", expected="none", line=site,
                     fix="call jax.jit once, outside; keep its static arguments equal and hashable")
+
+
+def _passes(session: Session, record: Recorder) -> None:
+    """Two passes over all batches: the first compiles as often as is allowed, the second not at all."""
+    engine, model = session.engine, session.model
+    trees = [session.batch, *(session.tree(batch) for batch in model.batches)]
+    runs: list[str] = []
+
+    def counted(trainable: Any, fixed: Any, batch: Any, key: Any, structure: Any) -> Any:
+        tree = engine.unflatten(session.params.structure, session.merge(trainable, fixed))
+        given = engine.unflatten(structure, batch)
+        runs.append("; ".join(str(engine.type_of(leaf)) for leaf in batch))
+        if model.loss is not None:
+            return session.loss_of_trees(tree, given, key)
+        return session.weighted(engine.flatten(session.forward_of_trees(tree, given, key))[0])
+
+    compiled = {tree.structure: engine.jit(engine.value_and_grad(functools.partial(counted, structure=tree.structure)))
+                for tree in trees}
+    counts = []
+    for _ in range(2):
+        runs.clear()
+        session.watch.traces.clear()
+        for tree in trees:
+            engine.call(compiled[tree.structure], *session.split(session.params.leaves), tree.leaves,
+                        session.objective_key)
+        counts.append((len(runs), len(session.watch.traces)))
+        if len(counts) == 1:
+            seen = list(runs)
+    limit = model.compilations if model.compilations is not None else len(trees)
+    record.measure("compilations in two passes over the batches", batches=len(trees), limit=limit, first=counts[0][0],
+                   second=counts[1][0])
+    line = of_function(session.function())
+    if counts[0][0] > limit:
+        record.fail("the batches compile more often than is allowed", measured=f"{counts[0][0]} times: {seen}"[:300],
+                    expected=f"at most {limit}", line=line,
+                    fix="pad batches to a few shapes, or drop the last, smaller one")
+    if any(counts[1]):
+        record.fail("a second pass over the same batches compiles again", measured=f"{sum(counts[1])} more traces",
+                    expected="none", line=line,
+                    fix="keep static arguments equal, and do not build functions in each call")
 
 
 def _update_compiles_once(session: Session, record: Recorder) -> None:

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from pullback.gate import blame
 from pullback.gate.checks.base import Check
 from pullback.gate.model import Refused
 from pullback.gate.report import Recorder, shown
 from pullback.gate.session import Session
 from pullback.gate.signature import batch_to_arguments
-from pullback.gate.sites import of_function
+from pullback.gate.sites import Site, of_function
 from pullback.gate.values import Key, is_float, number
 
 __all__ = ["CHECK"]
@@ -36,6 +37,9 @@ class _Bad:
       leaf: the path of the leaf that was changed.
       same: the numbers are those of the standard batch, so that another result is broadcasting.
       control: the same change to another size; where that is refused and this is not, this was broadcast.
+      twin: another bad value in the same place; one number for both means that values out of range are cut off.
+      cut: the numbers are those of the standard batch with fractions added; the same result means that those are
+        cut off.
     """
 
     kind: str
@@ -44,6 +48,8 @@ class _Bad:
     batch: Any
     same: bool = False
     control: Any = None
+    twin: Any = None
+    cut: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,6 +72,8 @@ def _run(session: Session, record: Recorder) -> None:
             record.skip("there is no batch")
         return
     standard = _ask(session, session.batch_tree())
+    if standard.error is not None:
+        raise standard.error
     for case in [*_shapes(session), *_structure(session), *_values(session)]:
         _generated(session, record, case, standard)
 
@@ -84,7 +92,7 @@ def _objective(session: Session, params: Any, batch: Any) -> Any:
 def _ask(session: Session, batch: Any, params: Any = None) -> _Answer:
     """Runs the model on a batch; first as a trace, which is cheap and refuses most of what will be refused."""
     engine = session.engine
-    params = session.raw_params if params is None else params
+    params = session.of_engine(session.raw_params if params is None else params)
     leaves, _, structure = engine.flatten(batch)
     try:
         engine.types(lambda given: _objective(session, params, engine.unflatten(structure, given)),
@@ -133,22 +141,41 @@ def _generated(session: Session, record: Recorder, case: _Bad, standard: _Answer
     broken = _breaks_contract(session, case)
     if broken:
         record.fail(f"{what}: answered with a number", leaf=case.leaf, measured=_shown(answer),
-                    expected=f"an error: the contract is {broken}", line=line,
+                    expected=f"an error: the contract is {broken}", line=_where(session, case) or line,
                     fix="let the contract check the arguments: loss = contract.guard(loss)")
         return
     unused = standard.error is None and case.kind in ("NaN", "missing entry") and _equal(answer, standard)
     if case.kind == "NaN" and not unused:
         record.fail(f"{what}: a NaN went in and a number came out", leaf=case.leaf, measured=_shown(answer),
-                    expected="an error or a NaN", line=line,
+                    expected="an error or a NaN", line=_where(session, case) or line,
                     fix="look for nan_to_num, where, max or a comparison that swallows it; if it is meant, declare "
                         "Model(accepts={'NaN': reason})")
     elif case.same and not _equal(answer, standard):
-        record.fail(f"{what}: silently broadcast", leaf=case.leaf, line=line,
+        record.fail(f"{what}: silently broadcast", leaf=case.leaf, line=_where(session, case) or line,
                     measured=f"{_shown(answer)} for the same numbers in another shape",
                     expected=f"an error, or {_shown(standard)}", fix=_GUARD)
     elif case.control is not None and _ask(session, case.control).error is not None:
-        record.fail(f"{what}: silently broadcast", leaf=case.leaf, measured=_shown(answer), line=line,
-                    expected="an error, as for other wrong sizes", fix=_GUARD)
+        record.fail(f"{what}: silently broadcast", leaf=case.leaf, measured=_shown(answer),
+                    line=_where(session, case) or line, expected="an error, as for other wrong sizes", fix=_GUARD)
+    elif case.cut and _equal(answer, standard):
+        record.fail(f"{what}: silently cast", leaf=case.leaf, measured=f"{_shown(answer)}, as without the fractions",
+                    line=_where(session, case) or line, expected="an error", fix=_GUARD)
+    elif case.twin is not None and not _equal(answer, standard) and _equal(answer, _ask(session, case.twin)):
+        record.fail(f"{what}: silently cut off", leaf=case.leaf, line=_where(session, case) or line,
+                    measured=f"{_shown(answer)} for two different numbers out of range", expected="an error or a NaN",
+                    fix="declare the range: gate.Contract(batch={...: 'i32[n] in [0, 9]'}).guard(loss); if large "
+                        "numbers may come, declare Model(accepts={'out of range': reason})")
+
+
+def _where(session: Session, case: _Bad) -> Site | None:
+    """The line that takes a bad input without a word."""
+    if case.kind == "NaN":
+        return blame.swallowed(session, case.batch)
+    if case.kind in ("wrong rank", "wrong size"):
+        return blame.broadcast(session, case.batch)
+    if case.kind in ("wrong dtype", "out of range"):
+        return blame.cut_off(session, case.batch, case.leaf, cast=case.kind == "wrong dtype")
+    return None
 
 
 def _equal(one: _Answer, other: _Answer) -> bool:
@@ -230,6 +257,15 @@ def _values(session: Session) -> Iterator[_Bad]:
             changed.reshape(-1)[0] = np.nan
             yield _Bad("NaN", "in one element", path, _with(session, i, changed))
         spec = session.batch_spec(i)
+        if x.dtype.kind in "iu" and x.size and not set(np.unique(x)) <= {0, 1}:
+            yield _Bad("wrong dtype", f"float32 with fractions in place of {x.dtype}", path,
+                       _with(session, i, (x + 0.25).astype("float32")), cut=True)
+            if spec is None or not spec.bounded:
+                far = [np.array(x) for _ in range(2)]
+                for changed, value in zip(far, (101, 120)):  # fits in every integer dtype
+                    changed.reshape(-1)[0] = min(int(x.max()), 5) + value
+                yield _Bad("out of range", f"{far[0].flat[0]} in one element", path, _with(session, i, far[0]),
+                           twin=_with(session, i, far[1]))
         if spec is not None and spec.bounded and x.size and x.dtype.kind in "iufV":
             for bound, step in ((spec.low, -1.0), (spec.high, 1.0)):
                 if np.isfinite(bound) and not (x.dtype.kind == "u" and bound + step < 0):

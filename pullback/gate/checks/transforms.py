@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from pullback.gate import blame
+from pullback.gate.checks import dependence
 from pullback.gate.checks.base import Check
 from pullback.gate.report import Recorder, shown
 from pullback.gate.session import Session
-from pullback.gate.sites import of_function
+from pullback.gate.sites import Site, of_function
 from pullback.gate.values import Distance, Key, distance, is_float, number
 
 __all__ = ["CHECK"]
@@ -26,16 +28,21 @@ def _run(session: Session, record: Recorder) -> None:
     elif session.count > 1:
         if session.model.forward is not None:
             _independent(session, record)
-        else:
+        if session.model.loss is not None or session.model.forward is None:
             _separable(session, record)
+    dependence.inputs(session, record)
+    if session.model.padding:
+        dependence.padding(session, record)
 
 
-CHECK = Check("transforms", "eager, jit, vmap and the gradient under jit agree; objects do not mix", _run)
+CHECK = Check("transforms", "eager, jit, vmap and the gradient under jit agree; objects do not mix; inputs matter",
+              _run)
 
 
 def _agree(session: Session, record: Recorder, what: str, paths: Sequence[str], one: Sequence[Any],
-           other: Sequence[Any], fix: str, function: Any = None) -> bool:
-    """Compares lists of leaves; the scale of a leaf is at least a hundredth of that of all."""
+           other: Sequence[Any], fix: str, function: Any = None, where: Callable[[], Site | None] = lambda: None
+           ) -> bool:
+    """Compares lists of leaves; the scale of a leaf is at least a hundredth of that of all. `where` finds the line."""
     overall = max((distance(a, a).scale for a in one), default=0.0)
     fine = True
     for path, a, b in zip(paths, one, other, strict=True):
@@ -47,7 +54,7 @@ def _agree(session: Session, record: Recorder, what: str, paths: Sequence[str], 
             fine = False
             record.fail(f"{what} disagree", leaf=path, measured=_shown(a, b, gap),
                         expected=f"equal to {bound:.2g} ({tolerance.reason})",
-                        line=of_function(function or session.function()), fix=fix)
+                        line=where() or of_function(function or session.function()), fix=fix)
     return fine
 
 
@@ -148,7 +155,7 @@ def _stack(leaves: list[Any]) -> Any:
 
 
 def _independent(session: Session, record: Recorder) -> None:
-    """The outputs of the first object stay when all others are replaced, and when it is alone."""
+    """The outputs of the first and the last object stay when all others are replaced, and when one is alone."""
     engine, key = session.engine, session.key_if(session.model.forward, session.key)
     params, n = session.params.leaves, session.count
     compiled = session.outputs
@@ -158,31 +165,45 @@ def _independent(session: Session, record: Recorder) -> None:
         record.note("the outputs have no axis of objects, so whether objects mix is not looked at",
                     measured=", ".join(str(list(np.shape(x))) for x in whole))
         return
-    replaced = [0, *([1] * (n - 1) if n > 2 else [0])]  # no permutation, which sums over objects would not notice
-    swapped = engine.call(compiled, params, [session.take(leaf, replaced) for leaf in session.batch.leaves], key)
-
-    def first(leaves: Sequence[Any]) -> list[Any]:
-        return [session.take(leaf, [0]) for leaf in leaves]
-
     fix = ("look for a mean, a softmax or a normalisation over axis 0, and for a reshape that mixes objects; if it is "
            "meant, declare Model(coupled=reason)")
-    kept = _agree(session, record, "outputs of an object with other neighbours", _paths(session), first(whole),
-                  first(swapped), fix, session.model.forward)
-    if kept and key is None:
+    for kept, other in ((0, 1), (n - 1, 0)):  # no permutation, which sums over objects would not notice
+        rows = [kept if i == kept or n == 2 else other for i in range(n)]
+        batch = [session.take(leaf, rows) for leaf in session.batch.leaves]
+
+        def of_kept(leaves: Sequence[Any], kept: int = kept) -> list[Any]:
+            return [session.take(leaf, [kept]) for leaf in leaves]
+
+        def where(batch: list[Any] = batch, kept: int = kept) -> Site | None:
+            return blame.mixing(session, [session.batch.leaves, batch], key, kept)
+
+        if not _agree(session, record, "outputs of an object with other neighbours", _paths(session), of_kept(whole),
+                      of_kept(engine.call(compiled, params, batch, key)), fix, session.model.forward, where):
+            return
+    if key is None:
         try:
-            alone = engine.call(compiled, params, first(session.batch.leaves), key)
+            alone = engine.call(compiled, params, of_kept(session.batch.leaves), key)
         except Exception as error:
             record.note("single objects: the model refuses a batch of one", line=session.site(error),
                         measured=shown(error))
             return
-        _agree(session, record, "outputs of an object alone and in its batch", _paths(session), first(whole), alone,
+        _agree(session, record, "outputs of an object alone and in its batch", _paths(session), of_kept(whole), alone,
                fix, session.model.forward)
 
 
-def _separable(session: Session, record: Recorder) -> None:
-    """Without outputs: the loss is a sum over objects, so that mixed second differences between two of them vanish.
+def _feeds_outputs(session: Session, batch: Sequence[Any]) -> bool:
+    """Whether the outputs change with the batch."""
+    key = session.key_if(session.model.forward, session.key)
+    one, other = (session.engine.call(session.outputs, session.params.leaves, leaves, key)
+                  for leaves in (session.batch.leaves, batch))
+    return any(distance(a, b).largest > 0 for a, b in zip(one, other))
 
-    Only float leaves that are no masks are exchanged: a change of a mask may change what the loss is divided by.
+
+def _separable(session: Session, record: Recorder) -> None:
+    """The loss is a sum over objects, so that mixed second differences between two of them vanish.
+
+    Only float leaves that are no masks are exchanged: a change of a mask may change what the loss is divided by. Where
+    there is a forward, which has been looked at, leaves that mix by themselves are taken for weights too.
     """
     if session.count < 4:
         return
@@ -192,22 +213,34 @@ def _separable(session: Session, record: Recorder) -> None:
         record.note("the batch has no floats to exchange, so whether objects mix is not looked at: declare forward")
         return
 
-    def loss(*exchanged: int) -> float:
+    def exchanged(chosen: Sequence[int], *objects: int) -> list[Any]:
         rows = list(range(session.count))
-        for i in exchanged:
+        for i in objects:
             rows[i] = i + 2
-        batch = [session.take(leaf, rows) if i in places else leaf for i, leaf in enumerate(session.batch.leaves)]
-        return float(number(session.evaluate(batch=batch)[0]).real)
+        return [session.take(leaf, rows) if i in chosen else leaf for i, leaf in enumerate(session.batch.leaves)]
 
-    values = [loss(), loss(0), loss(1), loss(0, 1)]
-    mixed = values[0] - values[1] - values[2] + values[3]
-    tolerance = session.tolerance("loss", session.evaluate()[0])
-    scale = max(map(abs, values))
-    bound = max(tolerance.relative, 1e-5) * scale + tolerance.absolute
-    record.measure("mixed difference of the loss between two objects", value=mixed, tolerance=bound)
-    if abs(mixed) > bound:
+    def mixed(chosen: Sequence[int]) -> tuple[float, float]:
+        """The mixed difference, and the largest that rounding explains."""
+        values = [float(number(session.evaluate(batch=exchanged(chosen, *objects))[0]).real)
+                  for objects in ((), (0,), (1,), (0, 1))]
+        tolerance = session.tolerance("loss", session.evaluate()[0])
+        bound = max(tolerance.relative, 1e-5) * max(map(abs, values)) + tolerance.absolute
+        return values[0] - values[1] - values[2] + values[3], bound
+
+    if session.model.forward is not None:
+        alone = {i: mixed([i]) for i in places}
+        weights = [i for i, (gap, bound) in alone.items()
+                   if abs(gap) > bound and not _feeds_outputs(session, exchanged([i], 0))]
+        if weights:
+            record.note("what one object adds to the loss depends on a leaf of others, as weights do", leaf=", ".join(
+                session.shown("batch", session.batch.paths[i]) for i in weights))
+        places = [i for i in places if i not in weights]
+    gap, bound = mixed(places)
+    record.measure("mixed difference of the loss between two objects", value=gap, tolerance=bound)
+    if abs(gap) > bound:
         record.fail("objects mix: what one adds to the loss depends on another", leaf="loss",
-                    measured=f"mixed difference {mixed:.6g}", expected=f"0 to {bound:.2g}",
-                    line=of_function(session.function()),
-                    fix="look for a mean, a softmax or a normalisation over axis 0; if it is meant, declare "
-                        "Model(coupled=reason), or forward, whose outputs are then looked at instead")
+                    measured=f"mixed difference {gap:.6g}", expected=f"0 to {bound:.2g}",
+                    line=blame.coupling(session, [exchanged(places), exchanged(places, 0, 1)], session.objective_key)
+                    or of_function(session.function()),
+                    fix="look for (n,) beside (n, 1), for a mean, a softmax or a normalisation over axis 0; if it is "
+                        "meant, declare Model(coupled=reason), or forward, whose outputs are then looked at instead")

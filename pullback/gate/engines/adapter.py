@@ -19,7 +19,7 @@ from pullback.gate.errors import UsageError
 from pullback.gate.values import Key
 
 _SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_numpy_dtype_promotion", "jax_default_prng_impl",
-             "jax_threefry_partitionable")
+             "jax_threefry_partitionable", "jax_numpy_rank_promotion", "jax_disable_jit", "jax_debug_nans")
 # Addresses of Python objects are printed inside programs and differ from one trace to the next.
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
@@ -42,6 +42,8 @@ class Adapter:
         self.folders = tuple(os.path.dirname(spec.origin) + os.sep for spec in found if spec and spec.origin)
         self._jit = package.jit  # a watch replaces it for the user
         self.array = type(self.numpy.zeros(()))
+        self.reader: Any = None  # of programs; each engine has its own
+        self.compilations: Callable[[], int] = lambda: 0
 
     def module(self, name: str) -> ModuleType | None:
         full = f"{self.package.__name__}.{name}".rstrip(".")
@@ -58,14 +60,18 @@ class Adapter:
             except importlib.metadata.PackageNotFoundError:
                 versions[part] = None
         versions[self.name] = self.package.__version__
-        settings = {}
-        for setting in _SETTINGS:
-            try:
-                settings[setting] = getattr(self.package.config, setting)
-            except AttributeError:
-                settings[setting] = None
-        return {"engine": self.name, "versions": versions, "settings": settings,
+        return {"engine": self.name, "versions": versions, "settings": self.settings(),
                 "devices": [f"{device.platform}: {device.device_kind}" for device in self.package.devices()]}
+
+    def setting(self, name: str) -> Any:
+        found = getattr(self.package.config, name, None)
+        return getattr(found, "value", found)  # some are enumerations
+
+    def settings(self) -> dict[str, Any]:
+        return {name: self.setting(name) for name in _SETTINGS}
+
+    def set(self, name: str, value: Any) -> None:
+        self.package.config.update(name, value)
 
     # -- values ----------------------------------------------------------------------------------
 
@@ -93,6 +99,9 @@ class Adapter:
             return np.array(leaf)
         raise UsageError(f"a leaf is {type(leaf).__name__}: {leaf!r:.60}; arrays and numbers are required",
                          "take what is no number out of the tree, or close over it")
+
+    def dtype(self, name: str) -> Any:
+        return np.dtype(getattr(self.numpy, name))
 
     def flatten(self, tree: Any) -> tuple[list[Any], list[str], Any]:
         pairs, structure = self.tree.tree_flatten_with_path(tree)
@@ -162,8 +171,8 @@ class Adapter:
         return held
 
     @contextmanager
-    def trapping(self) -> Iterator[None]:
-        with self.package.debug_nans(True), self.package.debug_infs(True):
+    def trapping(self, infinities: bool = True) -> Iterator[None]:
+        with self.package.debug_nans(True), self.package.debug_infs(infinities):
             yield
 
     def forget(self) -> None:

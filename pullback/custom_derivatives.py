@@ -1,0 +1,25 @@
+"""Derivative rules of one's own, and what belongs to them (jax.custom_derivatives)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pullback.api.custom import (
+    CustomVJPPrimal,
+    SymbolicZero,
+    closure_convert,
+    custom_gradient,
+    custom_jvp,
+    custom_vjp,
+    custom_vjp_primal_tree_values,
+    linear_call,
+    zero_from_primal,
+)
+from pullback.core import errors
+
+__all__ = ["CustomVJPPrimal", "SymbolicZero", "closure_convert", "custom_gradient", "custom_jvp", "custom_vjp",
+           "custom_vjp_primal_tree_values", "linear_call", "zero_from_primal"]
+
+
+def __getattr__(name: str) -> Any:
+    raise errors.unsupported(f"pullback.custom_derivatives.{name}")

@@ -1,0 +1,97 @@
+"""Primitives and programs, for libraries that define operations or read programs (jax.extend.core)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pullback.api.stages import ClosedProgram as ClosedJaxpr
+from pullback.api.stages import OpenProgram as Jaxpr
+from pullback.core import errors
+from pullback.core.check import check_program
+from pullback.core.program import Equation as JaxprEqn
+from pullback.core.program import Literal, Var
+from pullback.core.trace import Tracer, concrete
+from pullback.core.types import ArrayType
+from pullback.extend.core import primitives
+from pullback.extend.primitive import Primitive, is_value
+from pullback.interpret.evaluate import evaluate
+from pullback.runtime.device import as_array
+
+__all__ = ["ClosedJaxpr", "Jaxpr", "JaxprEqn", "Literal", "Primitive", "Var", "check_jaxpr", "concrete_or_error",
+           "jaxpr_as_fun", "jaxprs_in_params", "mapped_aval", "primal_dtype_to_tangent_dtype", "primitives",
+           "subjaxprs", "unmapped_aval", "valid_jaxtype"]
+
+
+def check_jaxpr(jaxpr: Jaxpr) -> None:
+    """Raises where a program does not hold together: types, order of definitions, rules for types."""
+    check_program(jaxpr.program)
+
+
+def concrete_or_error(force: Any, val: Any, context: str = "") -> Any:
+    """`force(val)` for a value whose numbers are known (`val` itself where `force` is None).
+
+    Raises:
+      ConcretizationTypeError: it is traced; `context` says what it is wanted for.
+    """
+    if isinstance(val, Tracer) and concrete(val) is None:
+        raise errors.make(errors.ConcretizationTypeError, f"a traced value of type {val.type}, a known one is required"
+                          + (f": {context}" if context else ""), op="", notes=val.why_unknown(),
+                          fix="mark the argument static in jit, or compute the value outside")
+    known = concrete(val) if isinstance(val, Tracer) else val
+    return known if force is None else force(known)
+
+
+def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr, *args: Any) -> Callable[..., list[Any]]:
+    """A program as a function: (*further arguments) -> the list of its outputs. `args` come first."""
+    def run(*more: Any) -> list[Any]:
+        return evaluate(closed_jaxpr.program, [*closed_jaxpr.consts, *[as_array(x) for x in (*args, *more)]])
+    return run
+
+
+def jaxprs_in_params(params: dict[str, Any]) -> list[Jaxpr]:
+    """The programs among the parameters of an equation."""
+    found = [x for v in params.values() for x in (v if isinstance(v, tuple) else (v,))]
+    return [Jaxpr(x, 0) for x in found if type(x).__name__ == "Program"]
+
+
+def subjaxprs(jaxpr: Jaxpr) -> list[Jaxpr]:
+    """The programs that a program's equations carry."""
+    return [Jaxpr(program, 0) for eqn in jaxpr.eqns for program in eqn.programs]
+
+
+def mapped_aval(size: int, axis: int | None, aval: ArrayType) -> ArrayType:
+    """A type without its mapped axis.
+
+    Raises:
+      ValueError: the axis has another size.
+    """
+    if axis is None:
+        return aval
+    axis = errors.check_axis(axis, aval.ndim)
+    if aval.shape[axis] != size:
+        raise errors.value_error(f"axis {axis} of {aval} has size {aval.shape[axis]}, {size} is required",
+                                 op="mapped_aval")
+    return aval.with_shape(aval.shape[:axis] + aval.shape[axis + 1:])
+
+
+def unmapped_aval(size: int, axis: int | None, aval: ArrayType, explicit_mesh_axis: Any = None) -> ArrayType:
+    """A type with a mapped axis of `size` put in at `axis`."""
+    if axis is None:
+        return aval
+    axis = errors.check_axis(axis, aval.ndim + 1)
+    return aval.with_shape((*aval.shape[:axis], size, *aval.shape[axis:]))
+
+
+def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> Any:
+    """The dtype of tangents: itself for floats and complex numbers, float0 for the rest."""
+    return ArrayType((), primal_dtype).tangent().dtype
+
+
+def valid_jaxtype(x: Any) -> bool:
+    """Whether operations take `x`."""
+    return is_value(x)
+
+
+def __getattr__(name: str) -> Any:
+    raise errors.unsupported(f"pullback.extend.core.{name}")

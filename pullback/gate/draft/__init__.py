@@ -1,0 +1,1 @@
+"""A first gate.Model of a script that has none, written by looking at its functions."""
