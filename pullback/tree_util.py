@@ -149,7 +149,7 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], A
     """
     children, aux = flatten_one_level(tree)
     node = level(tree)
-    return list(zip(node.keys if node else (), children)), aux
+    return tuple(zip(node.keys if node else (), children)), aux
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:

@@ -15,7 +15,7 @@ from pullback.core.types import ArrayType
 from pullback.ops.call import call
 from pullback.passes import key_reuse
 from pullback.passes.pipeline import optimize, report
-from pullback.runtime.executable import Executable
+from pullback.runtime.executable import Executable, executable
 from pullback.runtime.lower import lower
 
 
@@ -177,7 +177,9 @@ class Lowered:
     def compile(self, compiler_options: dict[str, Any] | None = None) -> Compiled:
         """Compiles for the default device."""
         options = tuple(sorted(compiler_options.items())) if compiler_options else self.traced.options
-        return Compiled(self.traced, Executable(self.traced.program, self.traced.donated, options))
+        if options or any(self.traced.donated):
+            return Compiled(self.traced, Executable(self.traced.program, self.traced.donated, options))
+        return Compiled(self.traced, executable(self.traced.program))  # the one that calls of the function use
 
     def cost_analysis(self) -> Any:
         """XLA's estimate of operations and bytes."""
@@ -190,7 +192,7 @@ class Compiled:
     def __init__(self, traced: Traced, executable: Executable) -> None:
         self.traced = traced
         self.executable = executable
-        self._compiled = executable.compile()
+        self._compiled = executable.compiled.get(None) or executable.compile()
         self.in_tree = traced.in_tree
         self.out_tree = traced.out_tree
         self.out_info = traced.out_info

@@ -41,6 +41,11 @@ class Outcome:
     error: dict[str, str] | None = None
 
 
+def kind_of(error: Exception) -> str:
+    """The name of the error's class among Python's own: engines have subclasses of these, each its own."""
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
+
+
 def cases(session: Session) -> Iterator[Case]:
     """The case set of a model: the same for the same model."""
     batch, paths = session.batch.leaves, session.batch.paths
@@ -96,7 +101,7 @@ def evaluate(session: Session, case: Case, params: list[Any] | None = None, key:
         raise
     except Exception as error:
         site = session.site(error)
-        return Outcome({}, {"type": type(error).__name__, "message": shown(error).partition(": ")[2],
+        return Outcome({}, {"type": kind_of(error), "message": shown(error).partition(": ")[2],
                             "line": "" if site is None else str(site).partition(" in ")[2]})
     finally:
         session.batch = before

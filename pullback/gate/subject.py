@@ -9,9 +9,12 @@ from pathlib import Path
 
 from pullback.gate.report import Report
 from pullback.gate.session import Tree
+from pullback.gate.sites import is_own
 from pullback.gate.values import digest
 
 __all__ = ["code_digest", "code_files", "note_code", "params_digest"]
+
+_PULLBACK = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def code_files(path: str) -> dict[str, str]:
@@ -19,18 +22,12 @@ def code_files(path: str) -> dict[str, str]:
     folder = os.path.dirname(os.path.realpath(path))
     found = {os.path.realpath(path)}
     for module in list(sys.modules.values()):
-        file = os.path.realpath(getattr(module, "__file__", None) or "")
-        libraries = "site-packages" in file or "dist-packages" in file
-        if file.endswith(".py") and file.startswith(folder + os.sep) and not libraries and not _is_ours(file):
-            found.add(file)
+        file = getattr(module, "__file__", None) or ""
+        real = os.path.realpath(file)
+        libraries = "site-packages" in real or not is_own(file, (_PULLBACK,))
+        if real.endswith(".py") and real.startswith(folder + os.sep) and not libraries:
+            found.add(real)
     return {os.path.relpath(file, folder): Path(file).read_text() for file in sorted(found)}
-
-
-_OURS = os.path.dirname(os.path.dirname(os.path.realpath(__file__))) + os.sep
-
-
-def _is_ours(file: str) -> bool:
-    return file.startswith(_OURS)
 
 
 def code_digest(path: str) -> str:

@@ -140,8 +140,9 @@ def cholesky_update(r_matrix: ArrayLike, w_vector: ArrayLike) -> Array:
         _check_real(x)
     rt, wt = type_of(r), type_of(w)
     if rt.ndim != 2 or rt.shape != wt.shape * 2 or rt.dtype != wt.dtype:
-        raise errors.value_error(f"r_matrix is {rt} and w_vector is {wt}; n by n and n numbers of one dtype are "
-                                 "required", fix="map over several updates with vmap")
+        raise errors.make(errors.OperandError,
+                          f"r_matrix is {rt} and w_vector is {wt}; n by n and n numbers of one dtype are required",
+                          fix="map over several updates with vmap")
 
     def rotate(w: Any, row: Any) -> tuple[Any, Any]:
         row, i = row
@@ -450,8 +451,9 @@ def symmetric_product(a_matrix: ArrayLike, c_matrix: ArrayLike, *, alpha: float 
         _check_real(x)
     at, ct = type_of(a), type_of(c)
     if at.ndim < 2 or ct.shape != (*at.shape[:-1], at.shape[-2]) or at.dtype != ct.dtype:
-        raise errors.value_error(f"a_matrix is {at} and c_matrix is {ct}; n by k and n by n numbers of one dtype are "
-                                 "required", fix="transpose a_matrix")
+        raise errors.make(errors.OperandError,
+                          f"a_matrix is {at} and c_matrix is {ct}; n by k and n by n numbers of one dtype are required",
+                          fix="transpose a_matrix")
     out = ops.add(matrix.scaled(matrix.matmul(a, matrix.swapped(a)), alpha), matrix.scaled(c, beta))
     return ops.add(matrix.lower(out), matrix.swapped(matrix.lower(out, -1))) if symmetrize_output else out  # type: ignore[no-any-return]
 

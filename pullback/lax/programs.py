@@ -20,7 +20,7 @@ from pullback.ops import checkpoint, convert, move
 from pullback.ops.sink import sink
 from pullback.runtime import pjrt
 from pullback.runtime.device import as_array, device_put
-from pullback.runtime.sharding import place_of
+from pullback.runtime.sharding import PartitionSpec, Sharding, place_of
 
 __all__ = ["after_all", "composite", "create_token", "dce_sink", "dtype", "optimization_barrier", "platform_dependent",
            "shape_as_value", "stage", "with_sharding_constraint"]
@@ -224,8 +224,12 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     results = []
     for leaf, sharding in zip(leaves, wanted, strict=True):
         array = as_array(leaf)
-        if sharding is not None:
-            place_of(sharding, array.type, source.called())
-            array = array if isinstance(array, Tracer) else device_put(array, sharding)
+        if sharding is None:
+            raise errors.value_error("the sharding of an array is None", fix="leave the array out, or name a sharding")
+        if not isinstance(sharding, (Sharding, PartitionSpec)):
+            raise errors.type_error(f"got {sharding!r}, a Sharding or a PartitionSpec is required",
+                                    fix="use SingleDeviceSharding(device)")
+        place_of(sharding, array.type, source.called())
+        array = array if isinstance(array, Tracer) else device_put(array, sharding)
         results.append(array)
     return tree.unflatten(structure, results)

@@ -388,7 +388,8 @@ def soft_sign(x: ArrayLike) -> Array:
       Array([-0.5 ,  0.75], dtype=float32)
     """
     v = promoted_inexact(x, 0)[0]
-    size = retype(ops.abs(v), v.type.dtype, v.type.weak)
+    t = type_of(v)
+    size = retype(ops.abs(v), t.dtype, t.weak)
     return ops.div(v, ops.add(size, like(v, 1)))  # type: ignore[no-any-return]
 
 

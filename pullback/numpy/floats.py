@@ -207,7 +207,8 @@ def spacing(x: ArrayLike, /) -> Array:
     """
     x = _real(inexact(x))
     size = ops.abs(x)
-    return copysign(ops.sub(ops.nextafter(size, number(size, math.inf)), size), x)
+    result = copysign(ops.sub(ops.nextafter(size, number(size, math.inf)), size), x)
+    return retype(result, type_of(result).dtype)
 
 
 def heaviside(x1: ArrayLike, x2: ArrayLike, /) -> Array:

@@ -51,7 +51,8 @@ def bincount(x: ArrayLike, weights: ArrayLike | None = None, minlength: int = 0,
     if dtypes.is_bool(numbers.type.dtype):
         numbers = retype(numbers, dtypes.int32)
     if not dtypes.is_integer(numbers.type.dtype):
-        raise errors.make(errors.OperandError, f"x is {numbers.type}, integers are required", fix="convert it with astype(int)")
+        raise errors.make(errors.OperandError, f"x is {numbers.type}, integers are required",
+                          fix="convert it with astype(int)")
     if numbers.type.ndim != 1:
         raise errors.value_error(f"x is {numbers.type}, one axis is required", fix="flatten it with ravel")
     n = numbers.type.size

@@ -206,7 +206,8 @@ def _roomy(dtype: Any, largest: int) -> Any:
 def _whole_type(x: Any) -> Any:
     dtype = type_of(x).dtype
     if not dtypes.is_integer(dtype):
-        raise errors.make(errors.OperandError, f"got positions of dtype {dtypes.short_name(dtype)}, integers are required",
+        raise errors.make(errors.OperandError,
+                          f"got positions of dtype {dtypes.short_name(dtype)}, integers are required",
                           fix="convert them with astype(int)")
     return dtype
 

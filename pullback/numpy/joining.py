@@ -465,7 +465,8 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *, total_r
     counts = operand(repeats)
     t = type_of(counts)
     if not dtypes.is_integer(t.dtype):
-        raise errors.make(errors.OperandError, f"repeats is {t}, integers are required", fix="convert it with astype(int)")
+        raise errors.make(errors.OperandError, f"repeats is {t}, integers are required",
+                          fix="convert it with astype(int)")
     if t.size not in (1, n):
         raise errors.value_error(f"repeats is {t}; one number, or {n} for the elements along axis {axis} of {x.type}, "
                                  "are required", fix="give a number for each element")

@@ -57,7 +57,8 @@ def arange(start: ArrayLike, stop: ArrayLike | None = None, step: ArrayLike | No
       device, out_sharding: where the array is put.
 
     Raises:
-      ZeroDivisionError: if the step is 0. ValueError: if the numbers are not finite. ConcretizationTypeError: if one is traced.
+      ZeroDivisionError: if the step is 0. ValueError: if the numbers are not finite. ConcretizationTypeError: if one
+        is traced.
 
     Example:
       >>> jnp.arange(2, 8, 3)

@@ -241,7 +241,8 @@ def choose(a: ArrayLike, choices: Array | np.ndarray | Sequence[ArrayLike], out:
     no_out(out)
     which = array(a)
     if not dtypes.is_integer(which.type.dtype):
-        raise errors.make(errors.OperandError, f"a is {which.type}, integers are required", fix="convert it with astype(int)")
+        raise errors.make(errors.OperandError, f"a is {which.type}, integers are required",
+                          fix="convert it with astype(int)")
     if mode not in ("raise", "clip", "wrap"):
         raise errors.value_error(f"mode is {mode!r}, 'raise', 'clip' or 'wrap' is required", fix="check the spelling")
     if isinstance(choices, (Array, np.ndarray)):

@@ -358,7 +358,6 @@ def _filling(fill_value: Any) -> Any:
 
 def _different(x: Any, sized: bool) -> tuple[Any, Any, Any]:
     """The different elements of a flat array, where each is first, and which there are."""
-    x = _sortable(x)
     n = x.type.shape[0]
     groups = _groups(move.reshape(x, shape=(n, 1)), True, n if sized else None)
     exists = from_numpy(np.ones(groups.first.type.shape, bool)) if groups.exists is None else groups.exists
@@ -424,7 +423,9 @@ def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, ret
       Array([2, 3], dtype=int32)
     """
     x, y = [ravel(as_array(v)) for v in promoted(ar1, ar2)]
-    x = retype(x, x.type.dtype)
+    if not y.type.weak:
+        x = retype(x, x.type.dtype)
+    x = _sortable(x)
     count = checked_size(size)
     sized = count is not None
     x_size, y_size = x.type.size, y.type.size
@@ -465,7 +466,7 @@ def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, *, siz
       >>> jnp.setxor1d(jnp.array([1, 2]), jnp.array([2, 3]))
       Array([1, 3], dtype=int32)
     """
-    x, y = [ravel(as_array(v)) for v in promoted(ar1, ar2)]
+    x, y = [_sortable(ravel(as_array(v))) for v in promoted(ar1, ar2)]
     count = checked_size(size)
     parts, keeps = [], []
     for own, other in ((x, y), (y, x)):

@@ -162,7 +162,7 @@ def argpartition(a: ArrayLike, kth: int, axis: int = -1) -> Array:
     """
     x, axis = _prepared(a, axis, None, None)
     _split_point(kth, x, axis)
-    return argsort(x, axis)
+    return retype(argsort(x, axis), dtypes.int32)
 
 
 def sort_complex(a: ArrayLike) -> Array:

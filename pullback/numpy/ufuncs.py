@@ -22,6 +22,7 @@ from pullback.numpy.arguments import (
     ArrayLike,
     DTypeLike,
     array,
+    integer,
     is_known,
     kept,
     known,
@@ -65,6 +66,7 @@ class ufunc:  # noqa: N801  # NumPy's name
         if not callable(func):
             raise errors.type_error(f"func is a {type(func).__name__}, a function is required", op="ufunc",
                                     fix="pass a function of scalars")
+        nin, nout = integer(nin, "nin"), integer(nout, "nout")
         self.__name__ = name or func.__name__
         self.__doc__ = func.__doc__
         self.nin, self.nout, self.nargs, self.identity = nin, nout, nin if nargs is None else nargs, identity

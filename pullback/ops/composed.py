@@ -24,8 +24,9 @@ from pullback.ops import elementwise as ops
 from pullback.ops import special
 from pullback.ops.elementwise import Pointwise, number
 from pullback.ops.families import fit
+from pullback.ops.index import dynamic_slice
 from pullback.ops.integer import and_, not_, or_
-from pullback.ops.move import broadcast_in_dim
+from pullback.ops.move import broadcast_in_dim, reshape
 from pullback.ops.reduce import reduce_or, reduce_sum
 from pullback.ops.while_loop import while_loop
 
@@ -125,6 +126,10 @@ def polynomial(x: Term, coefficients: Sequence[float]) -> Term:
     return total  # type: ignore[no-any-return]
 
 
+# From this many elements on, a loop over the nodes of an integral takes less time than a sum.
+_MANY = 256
+
+
 @functools.cache
 def _gauss(count: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights of the Gauss-Legendre rule on [0, 1]."""
@@ -151,10 +156,35 @@ def total(x: Term) -> Term:
 def integrate(function: Callable[..., Sequence[Term]], width: Term, *params: Term, count: int = 40) -> list[Term]:
     """The integrals of function(t, *params) over t from 0 to width, by `count` nodes."""
     nodes, weights = _gauss(count)
+    if type_of(width.x).size > _MANY:
+        return _integrate_many(function, width, params, nodes, weights)
     wide = spread(width, count)
     values = function(along(nodes, width) * wide, *[spread(p, count) for p in params])
     weight = along(weights, width) * wide
     return [total(v * weight) for v in values]
+
+
+def _integrate_many(function: Callable[..., Sequence[Term]], width: Term, params: Sequence[Term], nodes: np.ndarray,
+                    weights: np.ndarray) -> list[Term]:
+    """`integrate`, node by node: each is one kernel over all elements, for which XLA uses vector instructions."""
+    first = [v * float(weights[0]) for v in function(width * float(nodes[0]), *params)]
+    rule = [from_numpy(nodes), from_numpy(weights)]
+
+    def test(k: Any, *totals: Any) -> list[Any]:
+        return [ops.lt(k, number(k, len(nodes)))]
+
+    def turn(k: Any, *totals: Any) -> list[Any]:
+        node, weight = [Term(broadcast_in_dim(reshape(dynamic_slice(row, k, sizes=(1,)), shape=()),
+                                              shape=type_of(width.x).shape, dims=())) for row in rule]
+        values = function(width * node, *params)
+        return [ops.add(k, number(k, 1)), *[(Term(t) + v * weight).x for t, v in zip(totals, values, strict=True)]]
+
+    types = [ArrayType((), np.dtype(np.int32)), *[type_of(v.x).strong() for v in first]]
+    cond, cond_consts = stage(test, types)
+    body, body_consts = stage(turn, types)
+    results = while_loop(*cond_consts, *body_consts, broadcast_in_dim(np.int32(1), shape=(), dims=()),
+                         *[v.x for v in first], cond=cond, body=body, n_cond=len(cond_consts), n_body=len(body_consts))
+    return [Term(v) * width for v in results[1:]]
 
 
 def repeat(step: Callable[..., Sequence[Term]], going: Callable[..., Term], *state: Term, most: int = 10_000
@@ -197,6 +227,7 @@ class Composed(Pointwise):
     Args:
       algorithm: Terms of float64 (complex128) and of one shape -> a Term.
       derivatives: as of Elementwise; None where there is none, which is an error to ask for.
+      narrow: an algorithm in its place for results of up to 32 bits, of less work; None: the same.
       reference: a function of float64 ndarrays, or the name of one in scipy.special; None: the algorithm.
       draws: intervals that the operands of examples are drawn from, one per operand.
       every_shape: whether the examples have further shapes and dtypes: the rules for these are those of the family.
@@ -205,10 +236,12 @@ class Composed(Pointwise):
 
     def __init__(self, name: str, algorithm: Callable[..., Term], derivatives: Sequence[Callable[..., Any] | None], *,
                  reference: Any = None, draws: Sequence[tuple[float, float]], kinds: str = "f",
-                 every_shape: bool = False, oracle: Callable[..., Any] | None = None, **more: Any) -> None:
+                 every_shape: bool = False, oracle: Callable[..., Any] | None = None,
+                 narrow: Callable[..., Term] | None = None, **more: Any) -> None:
         super().__init__(name, self._on_numpy, None, derivatives, kinds=kinds, **more)
         self.reference = self._on_numpy
         self.algorithm = algorithm
+        self.narrow = narrow or algorithm
         self.given = reference
         self.draws = draws
         self.every_shape = every_shape
@@ -221,21 +254,21 @@ class Composed(Pointwise):
         if self.given is None:
             shape = np.broadcast_shapes(*[x.shape for x in given])
             terms = [Term(from_numpy(np.array(np.broadcast_to(x, shape), order="C"))) for x in given]
-            return np.asarray(self._run(*terms).x.numpy()).astype(dtype)
+            return np.asarray(self._run(dtype, *terms).x.numpy()).astype(dtype)
         if isinstance(self.given, str):
             import scipy.special
             return np.asarray(getattr(scipy.special, self.given)(*given)).astype(dtype)
         return np.asarray(self.given(*given)).astype(dtype)
 
-    def _run(self, *terms: Term) -> Term:
+    def _run(self, dtype: np.dtype, *terms: Term) -> Term:
         with config.enable_x64(True):  # otherwise constants would be rounded to float32
-            return self.algorithm(*terms)
+            return (self.narrow if dtypes.finfo(dtype).bits <= 32 else self.algorithm)(*terms)
 
     def hlo(self, b: Any, *values: Any, **params: Any) -> Outputs:
         out = b.outputs[0]
         wide = out.with_dtype(np.dtype(np.complex128 if dtypes.is_complex(out.dtype) else np.float64))
         given = [b.convert(b.fit(v, out.shape), wide.dtype) for v in values]
-        result = b.traced(lambda *xs: [self._run(*map(Term, xs)).x], given, self.name)[0]
+        result = b.traced(lambda *xs: [self._run(out.dtype, *map(Term, xs)).x], given, self.name)[0]
         return [b.convert(result, out.dtype)]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Outputs, Outputs]:

@@ -192,6 +192,8 @@ MATRICES: Dims = (((1,), (0,)), ((), ()))
 
 def _matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """x @ y; of integers by way of floats, for which there is a BLAS, where all sums are exact."""
+    if x.shape[-1] == 1:
+        return x * y
     if x.dtype.kind in "fc" or x.size < 1024 or not y.size:
         return np.matmul(x, y)
     largest = [max(int(a.max()), -int(a.min())) for a in (x, y)]

@@ -52,7 +52,8 @@ def common(types: Sequence[ArrayType]) -> tuple[tuple[int, ...], Any, bool]:
             elif t.shape:
                 raise errors.make(
                     errors.OperandError, f"operands must have one shape, got {', '.join(map(str, types))}",
-                    op=errors.source.called(), fix="broadcast one with lax.broadcast_in_dim or jnp.broadcast_to, or check their axes")
+                    op=errors.source.called(),
+                    fix="broadcast one with lax.broadcast_in_dim or jnp.broadcast_to, or check their axes")
         weak = weak and t.weak
     return shape, dtype, weak
 

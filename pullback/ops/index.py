@@ -313,6 +313,16 @@ def check_indices(x: ArrayType, indices: ArrayType, components: Shape, gone: Sha
                 fix="broadcast one")
 
 
+def _is_take(shape: Shape, count: int, dims: GatherDims, sizes: Shape) -> bool:
+    """Whether elements along one axis are gathered, with the `count` axes of the positions in its place."""
+    if len(dims.start_index_map) != 1 or dims.collapsed_slice_dims != dims.start_index_map:
+        return False
+    axis, ndim = dims.start_index_map[0], len(shape)
+    return (not dims.operand_batching_dims and shape[axis] > 0
+            and dims.offset_dims == (*range(axis), *range(axis + count, ndim - 1 + count))
+            and sizes[:axis] == shape[:axis] and sizes[axis + 1:] == shape[axis + 1:])
+
+
 class Gather(Move):
     """For each position in the indices, the window of `sizes` of the operand that begins there."""
 
@@ -342,6 +352,15 @@ class Gather(Move):
               mode: GatherScatterMode, fill: Any = None, **hints: bool) -> Outputs:
         x, starts = np.asarray(x), integers(indices)
         count = starts.ndim - 1
+        if _is_take(x.shape, count, dims, sizes):
+            axis, = dims.start_index_map
+            places = starts[..., 0]
+            taken = x.take(places, axis, mode="clip")
+            inside = (places >= 0) & (places < x.shape[axis]) if mode is FILL else np.True_
+            if inside.all():
+                return [taken]
+            outside = np.asarray(default_fill(x.dtype) if fill is None else fill).astype(x.dtype)
+            return [np.where(inside.reshape(inside.shape + (1,) * (x.ndim - axis - 1)), taken, outside)]
         last = np.array([x.shape[axis] - sizes[axis] for axis in dims.start_index_map], np.int64)
         inside = ((starts >= 0) & (starts <= last)).all(-1) if mode is FILL else None
         starts = np.clip(starts, 0, last)

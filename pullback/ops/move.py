@@ -54,8 +54,9 @@ def check_shape(shape: Shape) -> None:
 def check_permutation(perm: Shape, ndim: int, what: str) -> None:
     """A TypeError unless `perm` names each of `ndim` axes once."""
     if sorted(perm) != list(range(ndim)):
-        raise errors.type_error(
-            f"{what} is {perm}, a permutation of the axes 0 to {ndim - 1} is required" if ndim else
+        raise errors.make(
+            errors.OperandError, op=errors.source.called(),
+            problem=f"{what} is {perm}, a permutation of the axes 0 to {ndim - 1} is required" if ndim else
             f"{what} is {perm}, () is required for an array without axes", fix="name each axis exactly once")
 
 
@@ -504,8 +505,11 @@ class Iota(NoGradient, MovesKeys):
 
     def numpy(self, *, shape: Shape, dtype: Any, axis: int) -> Outputs:
         numbers = np.arange(shape[axis]).astype(dtype)
-        return [np.broadcast_to(numbers.reshape((-1,) + (1,) * (len(shape) - axis - 1)) if numbers.size else
-                                np.zeros(shape, dtype), shape)]
+        if math.prod(shape) < 4096:  # filling few elements takes less time than making a view
+            filled = np.empty(shape, dtype)
+            filled[...] = numbers.reshape((-1,) + (1,) * (len(shape) - axis - 1))
+            return [filled]
+        return [np.broadcast_to(numbers.reshape((-1,) + (1,) * (len(shape) - axis - 1)), shape)]
 
     def hlo(self, b: Any, *, shape: Shape, dtype: Any, axis: int) -> Outputs:
         return [b.iota(b.outputs[0], axis)]

@@ -36,8 +36,9 @@ class TriangularSolve(Stacked):
         lapack.check_matrices(a, square=True)
         lapack.check_same_stack(a=(a, 2), b=(b, 2))
         if b.shape[-2 if left else -1] != a.shape[-1]:
-            raise errors.type_error(
-                f"a is {a} and b is {b}: {'rows' if left else 'columns'} of b must be as many as those of a",
+            raise errors.make(
+                errors.OperandError, op=errors.source.called(),
+                problem=f"a is {a} and b is {b}: {'rows' if left else 'columns'} of b must be as many as those of a",
                 fix=f"transpose b, or pass left_side={not left}")
         return [b.strong()]
 

@@ -188,7 +188,8 @@ def _bessel_i0e_hlo(b: Any, x: Any) -> Any:
     def series(coefficients: Sequence[float], at: Any) -> Any:
         """Clenshaw's recurrence."""
         twice, first, second = b.mul(full(2), at), full(0), full(0)
-        for c in reversed(coefficients[1:]):
+        least = 1e-10 if x.type.dtype == dtypes.float32 else 0.0  # smaller terms change no digit of the sum
+        for c in reversed([c for c in coefficients[1:] if abs(c) >= least]):
             first, second = b.add(b.sub(b.mul(twice, first), second), full(c)), first
         return b.add(b.sub(b.mul(at, first), second), full(coefficients[0]))
 

@@ -94,7 +94,7 @@ def dtype_of(dtype: Any, default: Any, kinds: str) -> Any:
     return found
 
 
-def real(x: Any, what: str, error: type[Exception] = TypeError) -> Any:
+def real(x: Any, what: str, error: type[Exception] = errors.OperandError) -> Any:
     """A parameter: an Array or scalar of real numbers."""
     found = value(x)
     t = type_of(found)

@@ -52,8 +52,8 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
     logits = real(logits, "logits")
     t = type_of(logits)
     if not dtypes.is_float(t.dtype) or is_scalar(logits):
-        raise errors.type_error(f"logits are {t}, an array of a float dtype is required",
-                                fix="convert them with astype")
+        raise errors.make(errors.OperandError, f"logits are {t}, an array of a float dtype is required",
+                          fix="convert them with astype")
     axis = check_axis(axis, t.ndim)
     categories = t.shape[axis]
     rest = (*t.shape[:axis], *t.shape[axis + 1:])

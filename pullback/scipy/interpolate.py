@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pullback import numpy as jnp
-from pullback.core import errors
+from pullback.core import errors, tree
 from pullback.core.array import Array
 
 __all__ = ["RegularGridInterpolator"]
@@ -124,3 +124,13 @@ class RegularGridInterpolator:
 
 def __getattr__(name: str) -> Any:
     raise errors.unsupported(f"pullback.scipy.interpolate.{name}")
+
+
+def _rebuilt(method: str, children: tuple[Any, ...]) -> RegularGridInterpolator:
+    made = object.__new__(RegularGridInterpolator)
+    made.method = method
+    made.grid, made.values, made.fill_value = children
+    return made
+
+
+tree.register_pytree_node(RegularGridInterpolator, lambda f: ((f.grid, f.values, f.fill_value), f.method), _rebuilt)

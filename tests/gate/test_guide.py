@@ -74,7 +74,8 @@ def test_every_option_of_record_compare_and_diagnose_is_named():
 
 
 @pytest.mark.parametrize("page, parsers", [
-    ("init", [init_parser]), ("bench", [bench_parser]), ("production", [promote_parser, rollback_parser, serve_parser])])
+    ("init", [init_parser]), ("bench", [bench_parser]),
+    ("production", [promote_parser, rollback_parser, serve_parser])])
 def test_every_option_of_the_other_commands_is_named(page, parsers):
     text = (ROOT / "docs" / "gate" / f"{page}.md").read_text()
     named = {word for name in re.findall(r"`([^`]+)`", text.replace("\n", " ")) for word in name.split()}

@@ -14,7 +14,8 @@ from tests.names import table_scipy as scipy
 # namespace: how a call names it, and its table
 TABLES = {
     "jax.numpy": ("jnp", numpy.NUMPY), "jax.numpy.linalg": ("jnp.linalg", numpy.LINALG),
-    "jax.numpy.fft": ("jnp.fft", numpy.FFT), "jax.lax": ("lax", lax.LAX), "jax.lax.linalg": ("lax.linalg", lax.LAX_LINALG),
+    "jax.numpy.fft": ("jnp.fft", numpy.FFT), "jax.lax": ("lax", lax.LAX),
+    "jax.lax.linalg": ("lax.linalg", lax.LAX_LINALG),
     "jax.nn": ("nn", lax.NN), "jax.nn.initializers": ("nn.initializers", lax.INITIALIZERS),
     "jax.random": ("random", lax.RANDOM), "jax.tree": ("tree", scipy.TREE),
     "jax.tree_util": ("tree_util", scipy.TREE_UTIL), "jax.scipy.special": ("scipy.special", scipy.SPECIAL),
@@ -35,8 +36,9 @@ _FILES = "reads or writes a file"
 _MAPPED = "over a mapped axis: tests/api and tests/ops"
 WITHOUT = {
     "jax.numpy": {**dict.fromkeys((
-        "ComplexWarning c_ character complexfloating e euler_gamma flexible floating generic index_exp inexact inf integer mgrid "
-        "nan ndarray newaxis number object_ ogrid pi r_ s_ signedinteger unsignedinteger").split(), _NO_CALL),
+        "ComplexWarning c_ character complexfloating e euler_gamma flexible floating generic index_exp inexact inf "
+        "integer mgrid nan ndarray newaxis number object_ ogrid pi r_ s_ signedinteger unsignedinteger"
+        ).split(), _NO_CALL),
         **dict.fromkeys("fromfile load save savez".split(), _FILES),
         "set_printoptions": "changes the state of the process"},
     "jax.lax": {**dict.fromkeys((

@@ -167,7 +167,7 @@ custom_linear_solve: lambda x: 2 * x, V, lambda mv, b: b / 2 | lambda x: 2 * x, 
 custom_root: lambda x: x - 2, 0.5, lambda f, x: x + 1.5, lambda g, y: y
 composite: lambda x: x + 1, 'my.op'
 dce_sink: X
-after_all: lax.create_token() | 
+after_all: lax.create_token() |
 create_token: | 0
 optimization_barrier: X | (X, J) | 2 | [] | 'a' | None
 stop_gradient: X | J | (X, J) | 2.5 | None | 'a'
@@ -186,7 +186,7 @@ FftType: 2 | 'fft'
 GatherScatterMode: 1
 RandomAlgorithm: 0 | 9
 ConvDimensionNumbers: (0, 1), (0, 1), (0, 1)
-ConvGeneralDilatedDimensionNumbers: 1, 2, 3 
+ConvGeneralDilatedDimensionNumbers: 1, 2, 3
 DotAlgorithmPreset: 1
 """
 

@@ -37,8 +37,9 @@ sort: X | X, axis=0, descending=True | X, stable=False | X, kind='quicksort' | X
 argsort: X | X, axis=0, descending=True | sf4(), descending=True | X, kind='quicksort'
 partition argpartition: X, 1 | X, 1, axis=0 | X, -1 | X, 7
 lexsort: (X, X) | [V, I] | X | (V,), axis=0 | ()
-searchsorted: jnp.sort(V), X | jnp.sort(V), X, side='right' | V, 0.5, sorter=jnp.argsort(V) | V, X, method='sort' | V, X,
-    method='compare_all' | X, V | V, X, side='up'
+searchsorted: jnp.sort(V), X | jnp.sort(V), X, side='right' | V, 0.5, sorter=jnp.argsort(V) | jnp.sort(V), X,
+    method='sort' |
+    jnp.sort(V), X, method='compare_all' | X, V | V, X, side='up'
 unique: J | J, True, True, True | J, axis=0 | J, size=4, fill_value=9 | V, return_inverse=True, equal_nan=False |
     sf4()
 unique_all unique_counts unique_inverse unique_values: J | V, size=2 | sf4()

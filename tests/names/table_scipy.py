@@ -53,7 +53,7 @@ polar: M | M, side='left' | X | f4(3, 2) | M, side='wrong' | M, method='svd' | M
 qr: X | f4(3, 2), mode='economic' | X, mode='r' | f4(3, 2), pivoting=True | X, mode='wrong' | V
 qr_multiply: f4(3, 2), f4(2) | f4(3, 2), f4(2, 3), mode='right' | f4(3, 2), f4(2, 2), mode='left' | M, V,
     pivoting=True | M, V, conjugate=True
-rsf2csf: M, M | X, M
+rsf2csf: jnp.triu(M), M | X, M
 schur: M | M, 'complex' | X | M, 'wrong'
 solve: M, V | M, f4(3, 2) | D, V, assume_a='pos' | M, V, lower=True | X, V | M, f4(2) | M, V, assume_a='sym' | M, V,
     assume_a='wrong'
@@ -180,17 +180,32 @@ map_with_path: lambda p, x: engine.tree.leaves_with_path(x), {'a': [1, 2]} | lam
 
 # The distributions: which parameters each takes after the value.
 DISTRIBUTIONS = {
-    "bernoulli": "B, W | 1, 0.3 | B, W, 0", "beta": "U, W, W | 0.5, 2, 3 | U, W, W, 0.1, 2.0",
-    "betabinom": "pi4(3), 5, W, W | 2, 5, 1.0, 2.0", "binom": "pi4(3), 5, W | 2, 5, 0.3 | 2.5, 5, 0.3",
-    "cauchy": "X | X, V, W | 0.5", "chi2": "U, W | 2, 3 | U, W, 0.1, 2.0", "expon": "U | X, 0.1, 2.0 | 1",
+    "bernoulli": "B, W | 1, 0.3 | B, W, 0",
+    "beta": "U, W, W | 0.5, 2, 3 | U, W, W, 0.1, 2.0",
+    "betabinom": "pi4(3), 5, W, W | 2, 5, 1.0, 2.0",
+    "binom": "pi4(3), 5, W | 2, 5, 0.3 | 2.5, 5, 0.3",
+    "cauchy": "X | X, V, W | 0.5",
+    "chi2": "U, W | 2, 3 | U, W, 0.1, 2.0",
+    "expon": "U | X, 0.1, 2.0 | 1",
     "dirichlet": "jnp.array([0.2, 0.3, 0.5]), W | W / W.sum(), W | X, W",
-    "gamma": "U, W | 2, 3 | U, W, 0.1, 2.0", "gennorm": "X, W | 1, 2", "geom": "pi4(3), W | 2, 0.3 | 0, 0.3",
-    "gumbel_l": "X | X, V, W | 1", "gumbel_r": "X | X, V, W | 1", "laplace": "X | X, V, W | 1", "logistic": "X | X, V, W | 1",
+    "gamma": "U, W | 2, 3 | U, W, 0.1, 2.0",
+    "gennorm": "X, W | 1, 2",
+    "geom": "pi4(3), W | 2, 0.3 | 0, 0.3",
+    "gumbel_l": "X | X, V, W | 1",
+    "gumbel_r": "X | X, V, W | 1",
+    "laplace": "X | X, V, W | 1",
+    "logistic": "X | X, V, W | 1",
     "multinomial": "jnp.array([1, 2, 2]), 5, W / W.sum() | jnp.array([1, 2, 1]), 5, W",
     "multivariate_normal": "V, V, D | X, V, D | V, V, V | V, 0.0, 1.0 | 0.5, 0.0, 1.0 | V, V, X",
-    "nbinom": "pi4(3), 5, W | 2, 5, 0.3", "norm": "X | X, V, W | 1 | U, 0, 2", "pareto": "U + 1, W | 2, 3 | U, W, 0.1, 2.0",
-    "poisson": "pi4(3), W | 2, 3.0 | 1.5, 2.0 | -1, 2.0", "t": "X, W | 1, 2 | X, W, V, W", "uniform": "X | U, 0.2, 0.5 | 1",
-    "truncnorm": "X, -1.0, 1.0 | X, -W, W | 1, -1, 2", "vonmises": "X, W | 1, 2", "wrapcauchy": "U, W | 1, 0.5",
+    "nbinom": "pi4(3), 5, W | 2, 5, 0.3",
+    "norm": "X | X, V, W | 1 | U, 0, 2",
+    "pareto": "U + 1, W | 2, 3 | U, W, 0.1, 2.0",
+    "poisson": "pi4(3), W | 2, 3.0 | 1.5, 2.0 | -1, 2.0",
+    "t": "X, W | 1, 2 | X, W, V, W",
+    "uniform": "X | U, 0.2, 0.5 | 1",
+    "truncnorm": "X, -1.0, 1.0 | X, -W, W | 1, -1, 2",
+    "vonmises": "X, W | 1, 2",
+    "wrapcauchy": "U, W | 1, 0.5",
 }
 QUANTILES = {"ppf": "U", "isf": "U"}  # functions whose value is a probability
 ENTROPY = {"poisson": "W | 3.0 | 3"}

@@ -80,7 +80,7 @@ def _bench(options: Any) -> int:
             raise UsageError(f"there is no file {path!r}", "check the path")
     earlier = _earlier(options.against) if options.against else None
     with contextlib.ExitStack() as stack:
-        found = [{"label": _label(side), "options": side, "rounds": []} for side in sides]
+        found: list[dict[str, Any]] = [{"label": _label(side), "options": side, "rounds": []} for side in sides]
         environments = [stack.enter_context(environment(side["python"])) for side in sides]
         for number in range(options.rounds):  # in turn, so that what changes with time meets both
             for side, env, kept in zip(sides, environments, found):

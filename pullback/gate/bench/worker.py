@@ -91,7 +91,7 @@ def _part(session: Session, part: str, seconds: float, package: Any) -> dict[str
     if part == "updated":
         run = function
     else:
-        jitted = engine.jit(function)
+        jitted: Any = engine.jit(function)
         traced, found["trace"] = _timed(lambda: jitted.trace(*args))
         lowered, found["lower"] = _timed(traced.lower)
         compiled, found["compile"] = _timed(lowered.compile)

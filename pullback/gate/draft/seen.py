@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import os
 import runpy
@@ -92,7 +93,7 @@ def seen_arguments(path: str, wanted: Mapping[str, CodeType], needed: Sequence[s
         if name is not None and name not in found:
             given = {known: frame.f_locals[known] for known in code.co_varnames[:code.co_argcount]}
             with contextlib.suppress(TypeError):  # a call with something that is no array is not the one
-                found[name] = {known: tree_map(lambda x, known=known: _bounded(like_of(x), known, frame), value)
+                found[name] = {known: tree_map(functools.partial(_seen, known, frame), value)
                                for known, value in given.items()}
         if all(known in found for known in needed):
             raise _SeenAll
@@ -128,14 +129,14 @@ def seen_arguments(path: str, wanted: Mapping[str, CodeType], needed: Sequence[s
     return found
 
 
-def _bounded(like: Like, name: str, frame: FrameType) -> Like:
-    """With the bounds of an array of a caller that could be the value."""
+def _seen(name: str, frame: FrameType, value: Any) -> Like:
+    """A value, with the bounds of an array of a caller that could be it where it has none itself."""
+    like = like_of(value)
     above = frame.f_back if like.low is None else None
     while above is not None:
         if above.f_code.co_filename == frame.f_code.co_filename:
-            value = above.f_locals.get(name)
             with contextlib.suppress(TypeError):
-                other = like_of(value)
+                other = like_of(above.f_locals.get(name))
                 if other.dtype == like.dtype and other.shape[1:] == like.shape[1:] and other.low is not None:
                     return like._replace(low=other.low, high=other.high)
         above = above.f_back

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 from pullback.gate.report import Finding, Report
 
-__all__ = ["annotations", "summary"]
+__all__ = ["notes", "summary"]
 
 _LEVELS = {"fail": "error", "note": "notice"}
 _MARKS = {"pass": "✅", "fail": "❌", "error": "💥", "skip": "➖"}
 
 
-def annotations(report: Report, command: str) -> Iterator[str]:
+def notes(report: Report, command: str) -> Iterator[str]:
     """One line `::error file=...,line=...::...` for each finding."""
     for result in report.results:
         for finding in result.findings:

@@ -72,7 +72,7 @@ def write_reports(command: str, report: Report, options: Any, data: Callable[[],
             except UsageError as error:
                 problems.append(error)
     if options.github:
-        print("\n".join(github.annotations(report, command)))
+        print("\n".join(github.notes(report, command)))
         summary = os.environ.get("GITHUB_STEP_SUMMARY")
         if summary:
             try:

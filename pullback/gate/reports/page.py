@@ -87,8 +87,9 @@ def _histogram(title: str, values: Sequence[float]) -> Plot:
     if not values:
         return Plot(title, [], "", "", "")
     counts, edges = np.histogram(values, _BARS)
-    size, top = _WIDTH / _BARS, max(counts)
-    bars = [(i * size, _HEIGHT * (1 - n / top), size - 1, _HEIGHT * n / top) for i, n in enumerate(counts) if n]
+    size, top = _WIDTH / _BARS, int(counts.max())
+    bars = [(i * size, _HEIGHT * (1 - n / top), size - 1, _HEIGHT * n / top)
+            for i, n in enumerate(counts.tolist()) if n]
     return Plot(f"{title}: {len(values)} times in ms", bars, "", f"{edges[0]:.3g}", f"{edges[-1]:.3g}")
 
 

@@ -72,7 +72,6 @@ def application(guard: Guard) -> Any:
         return json({"alive": True})
 
     def ready(request: Any) -> Any:
-        guard.refresh()
         there = guard.current is not None
         return json({"ready": there, "version": guard.current.number if guard.current else None},
                             200 if there else 503)

@@ -7,6 +7,7 @@ import logging
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -158,6 +159,7 @@ def serve_main(arguments: Sequence[str]) -> int:
         logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
         choose_device(options.device)
         guard = Guard(Versions(options.versions), load(options.engine, serve=True), limits)
+        threading.Thread(target=guard.follow, daemon=True).start()
         try:
             uvicorn.run(application(guard), host=options.host, port=options.port, access_log=False, log_config=None,
                         limit_concurrency=4 * limits.waiting + 16)

@@ -64,7 +64,7 @@ class Guard:
     """Answers requests with the promoted version, and watches it and its candidate.
 
     Args:
-      versions: the store; looked at again every two seconds, so that promote and rollback take effect at once.
+      versions: the store; `follow` looks at it again every two seconds, so that promote and rollback take effect.
 
     Raises:
       UsageError: no version is promoted, or it does not run.
@@ -78,8 +78,10 @@ class Guard:
         self.previous: Predictor | None = None  # kept ready: the way back takes no time
         self._windows: dict[int, Window] = {}
         self._distrusted: set[int] = set()  # taken out by this process, whatever the store says
-        self._state, self._events, self._looked = State(), -1, 0.0
-        self._lock, self._in_shadow = threading.RLock(), threading.Lock()
+        self._known, self._stale = -1, False  # events taken in; whether a spare is to be loaded anew
+        # For windows; for changes of versions, which may take as long as compiling does; for the shadow.
+        self._lock, self._change, self._in_shadow = threading.Lock(), threading.RLock(), threading.Lock()
+        self._closed = threading.Event()
         self.refresh(strict=True)
         if self.current is None:
             raise UsageError(f"no version is promoted in {versions.folder!r}",
@@ -87,31 +89,32 @@ class Guard:
 
     def close(self) -> None:
         """Lets go of the loaded versions."""
+        self._closed.set()
         for one in (self.current, self.candidate, self.previous):
             if one is not None:
                 one.close()
 
     # -- versions ----------------------------------------------------------------------------------------
 
+    def follow(self) -> None:
+        """Looks for new events until the guard is closed; for a thread of its own, so that no request waits."""
+        while not self._closed.wait(_LOOK):
+            self.refresh()
+
     def refresh(self, strict: bool = False) -> None:
         """Takes in what has been promoted, rolled back or withdrawn since; a version that does not load is not used."""
-        if not strict and time.monotonic() - self._looked < _LOOK:
-            return
-        with self._lock:
-            self._looked = time.monotonic()
+        with self._change:
             try:
-                if self.versions.count() == self._events:
+                if self.versions.count() == self._known and not self._stale:
                     return
                 state = self.versions.state()
-                self._events = state.events
-                if state.chosen is not None:
+                if state.events > self._known and state.chosen is not None:
                     self._distrusted.discard(state.chosen)  # somebody knows better
-                self._state = state
                 self._adopt(state)
+                self._known, self._stale = state.events, False
             except UsageError as error:
                 if strict:
                     raise
-                self._events = -1  # look again
                 _log.error("the versions cannot be taken in, the loaded ones stay: %s", str(error).splitlines()[0])
 
     def _adopt(self, state: State) -> None:
@@ -125,7 +128,14 @@ class Guard:
                 return None
             return there.get(number) or Predictor(self.versions.version(number), self.engine, self.limits)
 
-        self._use(loaded(serving), loaded(candidate), loaded(earlier), there)
+        def spare(number: int | None) -> Predictor | None:
+            try:
+                return loaded(number)
+            except UsageError as error:  # the version that serves must not suffer from it
+                _log.error("version %d is not used: %s", number, str(error).splitlines()[0])
+                return None
+
+        self._use(loaded(serving), spare(candidate), spare(earlier), there)
 
     def _use(self, current: Predictor | None, candidate: Predictor | None, previous: Predictor | None,
              before: dict[int, Predictor]) -> None:
@@ -141,7 +151,7 @@ class Guard:
 
     def _take_out(self, number: int, why: str) -> None:
         """A version broke a limit: the candidate is withdrawn, the promoted one makes room for the one before."""
-        with self._lock:
+        with self._change:
             there = {one.number: one for one in (self.current, self.candidate) if one is not None}
             if number not in there or number in self._distrusted:
                 return
@@ -153,15 +163,18 @@ class Guard:
             self._distrusted.add(number)
             self.metrics.back.labels(str(number), role).inc()
             _log.error("version %d (%s) is taken out: %s", number, role, why)
+            if role == "candidate":
+                self._use(self.current, None, self.previous, there)
+            else:
+                self._use(self.previous, self.candidate, None, there)
+            self._stale = True  # another one is made ready for the way back when events are looked at next
             try:
                 if role == "candidate":
                     self.versions.withdraw(AUTOMATIC + why)
                 else:
                     self.versions.rollback(AUTOMATIC + why)
-                self._state = self.versions.state()
             except UsageError as error:  # a full disk must not keep a bad version serving
                 _log.error("this could not be written down: %s", str(error).splitlines()[0])
-            self._adopt(self._state)
 
     # -- requests ----------------------------------------------------------------------------------------
 
@@ -177,7 +190,6 @@ class Guard:
         Raises:
           RefusedRequest: the request is not let in, or the model has no finite result for it.
         """
-        self.refresh()
         one, candidate = self.current, self.candidate
         assert one is not None
         started = time.perf_counter()

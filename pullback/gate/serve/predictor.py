@@ -18,7 +18,7 @@ from pullback.gate.engine import Engine
 from pullback.gate.errors import UsageError
 from pullback.gate.report import shown
 from pullback.gate.serve.limits import Limits
-from pullback.gate.serve.requests import RefusedRequest, checked, in_contract
+from pullback.gate.serve.requests import RefusedRequest, checked, in_contract, plain_leaves
 from pullback.gate.session import Session
 from pullback.gate.signature import taken_from
 from pullback.gate.sites import of_error
@@ -101,6 +101,11 @@ class Predictor:
         self.like = self._asked(batch)
         standard = self.engine.flatten(self.like)
         self._places = [self.session.batch.paths.index(path) for path in standard[1]]
+        other = [type(leaf).__name__ for leaf in plain_leaves(self.like)
+                 if not isinstance(leaf, (np.ndarray, bool, int, float, Key))]
+        if other:
+            raise UsageError(f"version {self.number} takes a {other[0]} in its batch, which JSON does not have",
+                             "take dicts, lists and tuples of arrays")
         if any(isinstance(leaf, Key) for leaf in standard[0]):
             raise UsageError(f"version {self.number} takes a random key in its batch, which a request cannot give",
                              "take it as a parameter `key` of forward")
@@ -228,7 +233,8 @@ class Predictor:
         axis, x = self.model.batch_axis, np.asarray(leaf)
         if not self.session.count or axis is None or x.shape[axis] == size:
             return x
-        return np.take(x, np.arange(size) % x.shape[axis], axis)
+        filled: np.ndarray = np.take(x, np.arange(size) % x.shape[axis], axis)
+        return filled
 
     def run(self, asked: list[Any], size: int) -> dict[str, np.ndarray]:
         """The outputs for leaves of one of the sizes; what forward does not take is that of the standard batch."""

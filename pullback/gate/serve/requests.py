@@ -12,7 +12,7 @@ import numpy as np
 from pullback.gate.contract import Contract
 from pullback.gate.values import is_float
 
-__all__ = ["RefusedRequest", "checked", "in_contract", "parsed"]
+__all__ = ["RefusedRequest", "checked", "in_contract", "parsed", "plain_leaves"]
 
 _DEEPEST = 16
 
@@ -70,12 +70,25 @@ def checked(given: Any, like: Any, path: str = "inputs") -> Any:
             raise RefusedRequest(422, "structure", f"{path} has {len(given)} entries; only {sorted(names)} are allowed",
                                  path)
         return {name: checked(given[shown], like[name], f"{path}/{shown}") for shown, name in names.items()}
-    if isinstance(like, (list, tuple)):
+    if like is None:
+        if given is not None:
+            raise RefusedRequest(422, "structure", f"{path} is {_kind(given)}; null is required", path)
+        return None
+    if type(like) in (list, tuple):
         if not isinstance(given, list) or len(given) != len(like):
             raise RefusedRequest(422, "structure", f"{path} is {_kind(given)}; an array of {len(like)} parts is "
                                  "required", path)
         return type(like)(checked(one, below, f"{path}/{i}") for i, (one, below) in enumerate(zip(given, like)))
     return _array(given, like, path)
+
+
+def plain_leaves(tree: Any) -> list[Any]:
+    """The leaves of a tree of dicts, lists, plain tuples and None, in which any other node counts as a leaf."""
+    if isinstance(tree, Mapping):
+        return [leaf for below in tree.values() for leaf in plain_leaves(below)]
+    if type(tree) in (list, tuple):
+        return [leaf for below in tree for leaf in plain_leaves(below)]
+    return [] if tree is None else [tree]
 
 
 def _kind(value: Any) -> str:

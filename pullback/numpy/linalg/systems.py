@@ -273,9 +273,11 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid
     x, y = [array(v) for v in promotion.promoted_inexact(array(a), array(b))]
     x, y = strong(x), strong(y)
     if x.type.ndim != 2:
-        raise errors.value_error(f"a is {x.type}, one matrix is required", fix="map over several with vmap")
+        raise errors.make(errors.OperandError, f"a is {x.type}, one matrix is required",
+                          fix="map over several with vmap")
     if y.type.ndim not in (1, 2):
-        raise errors.type_error(f"b is {y.type}, a vector or a matrix is required", fix="reshape it to two axes")
+        raise errors.make(errors.OperandError, f"b is {y.type}, a vector or a matrix is required",
+                          fix="reshape it to two axes")
     (m, n), single = x.type.shape, y.type.ndim == 1
     if y.type.shape[0] != m:
         raise errors.value_error(f"a is {x.type} and b is {y.type}: {m} rows of b are required", fix="transpose one")

@@ -86,7 +86,7 @@ def toeplitz(c: ArrayLike, r: ArrayLike | None = None) -> Array:
     """
     column = array(c)
     row = matrix.conjugate(column) if r is None else array(r)
-    column, row = [array(x) for x in promotion.promoted(column, row)]
+    column, row = [retype(array(x), x.type.dtype) for x in promotion.promoted(column, row)]
     column, row = (move.reshape(x, shape=(1,)) if not x.type.ndim else x for x in (column, row))
     stack = promotion.broadcast_shapes([x.type.shape[:-1] for x in (column, row)])
     column, row = (promotion.broadcast_to(x, (*stack, x.type.shape[-1])) for x in (column, row))

@@ -18,7 +18,7 @@ __all__ = ["inside", "reals", "standard"]
 def reals(*args: ArrayLike) -> list[Any]:
     """The arguments as arrays of one float dtype."""
     values = promoted_inexact(*args)
-    if not all([is_scalar(v) or type_of(v).weak for v in map(operand, args)]):
+    if any([not is_scalar(v) and type_of(v).dtype == bool for v in map(operand, args)]):
         values = [retype(v, type_of(v).dtype) for v in values]  # beside weak parameters, truth values are not weak
     return [array(v) for v in values]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pullback import numpy as jnp
 from pullback.core.array import Array
-from pullback.numpy.arguments import ArrayLike
+from pullback.numpy.arguments import ArrayLike, array
+from pullback.numpy.promotion import promoted_inexact
 from pullback.scipy import special
-from pullback.scipy.stats.arguments import inside, reals
+from pullback.scipy.stats.arguments import inside
 
 __all__ = ["logpmf", "pmf"]
 
@@ -20,7 +21,7 @@ def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arra
       p: float[...], the probability of success.
       loc: the smallest number.
     """
-    k, n, p, loc = reals(k, n, p, loc)
+    k, n, p, loc = [array(x) for x in promoted_inexact(k, n, p, loc)]
     y = k - loc
     within = (y >= 0) & (y <= n) & (y == jnp.floor(y))
     safe = jnp.where(within, y, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pullback import numpy as jnp
 from pullback.core.array import Array
 from pullback.numpy.arguments import ArrayLike
+from pullback.ops.families import check_kind
 from pullback.scipy.stats.arguments import standard
 
 __all__ = ["cdf", "logpdf", "pdf"]
@@ -18,6 +19,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
       loc, scale: float[...], the centre, where the density has a kink, and the mean distance from it.
     """
     y, scale = standard(x, loc, scale)
+    check_kind([y.type], "f")
     return -jnp.abs(y) - jnp.log(2 * scale)
 
 

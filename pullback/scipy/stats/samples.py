@@ -161,7 +161,8 @@ def sem(a: ArrayLike, axis: int | None = 0, ddof: int = 1, nan_policy: str = "pr
     present = x == x if nan_policy == "omit" else jnp.ones_like(x, bool)
     count = jnp.sum(present, axis=axis, keepdims=True).astype(x.dtype)
     mean = jnp.sum(jnp.where(present, x, 0), axis=axis, keepdims=True) / count
-    square = jnp.where(present, x - mean, 0) ** 2
+    rest = jnp.where(present, x - mean, 0)
+    square = (rest * jnp.conj(rest)) if jnp.iscomplexobj(rest) else rest ** 2
     value = jnp.sqrt(jnp.sum(square, axis=axis, keepdims=True) / (count - ddof)) / jnp.sqrt(count)
     if keepdims:
         return value if shape is None else value.reshape(shape)

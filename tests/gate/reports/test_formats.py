@@ -11,9 +11,12 @@ from xml.etree import ElementTree
 import pytest
 
 from pullback import gate
+from pullback.gate.diagnose.command import with_script
 from pullback.gate.report import Recorder
 from pullback.gate.reports import github, junit, output, page
+from pullback.gate.reports.diagnosis import of_diagnosis
 from pullback.gate.sites import Site
+from tests.gate.runs import diagnosed, from_text
 
 HERE = os.path.abspath(__file__)
 
@@ -55,7 +58,7 @@ def test_junit_has_a_case_for_each_check(report):
 
 def test_annotations_point_into_the_repository(report, monkeypatch):
     monkeypatch.setenv("GITHUB_WORKSPACE", os.path.dirname(os.path.dirname(HERE)))
-    note, failure, error = github.annotations(report, "pullback verify")
+    note, failure, error = github.notes(report, "pullback verify")
     assert note == ("::notice title=pullback verify%3A flow::a stop_gradient changes gradients%0Ameasured: w")
     assert failure.startswith("::error file=reports/test_formats.py,line=20,title=pullback verify%3A keys::one key")
     assert "50%25 & more" in failure and "once,%0Anot: twice" in failure and "\n" not in failure
@@ -148,3 +151,18 @@ def test_an_interrupted_write_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     with pytest.raises(gate.UsageError, match="No space left on device"):
         output.write_file(path, "new")
     assert path.read_text() == "as it was" and [entry.name for entry in tmp_path.iterdir()] == ["report.json"]
+
+
+def test_a_diagnosis_as_a_report(tmp_path):
+    """Of two runs that part: the stage that does fails, with the line of the operation."""
+    text = "import numpy as np\nfrom pullback import gate\ndef build(jax):\n    def loss(w, x):\n" \
+        "        return jax.numpy.FUNCTION(x @ w).sum()\n" \
+        "    return gate.Model(loss, np.ones(2, 'float32'), {'x': np.ones((3, 2), 'float32')})\n"
+    builds = [from_text(text.replace("FUNCTION", name), tmp_path, f"{name}_model") for name in ("tanh", "sin")]
+    found = of_diagnosis(with_script(diagnosed(*builds), ("a.py", "b.py")), 7)
+    (failed,) = [result for result in found.results if result.status == "fail"]
+    assert found.outcome == "failed" and failed.check == "loss" and found.seed == 7
+    assert failed.failures[0].line.line == 5 and "sin" in failed.failures[0].fix
+    assert ("first: engine", "pullback") in found.facts()
+    assert "file=" in "".join(github.notes(found, "pullback diagnose"))
+    assert ElementTree.fromstring(junit.xml(found, "pullback diagnose")).get("failures") == "1"

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from pullback.gate.checks import CHECKS
 from pullback.gate.commands import opened
 from pullback.gate.engine import load
 from pullback.gate.report import Result
-from pullback.gate.serve import command
+from pullback.gate.serve import command, requests
 from pullback.gate.serve.app import application
 from pullback.gate.serve.guard import Guard
 from pullback.gate.serve.limits import Limits, Seen, Window
@@ -170,7 +171,7 @@ def test_a_candidate_in_the_shadow_is_compared_and_withdrawn(versions, served, t
     assert versions.state().candidate == 2
     assert metric(app, "version") == {'{role="current"}': 1, '{role="candidate"}': 2}
     add(versions, write(tmp_path / "code", w=0.7), candidate=True)  # in its place; another result
-    guard._looked = 0.0
+    guard.refresh()
     assert [ask(app, "/predict", inputs())[1]["version"] for _ in range(3)] == [1, 1, 1]
     assert metric(app, "shadow_total")['{verdict="beyond",version="3"}'] == 3
     assert versions.state().candidate is None and metric(app, "version")['{role="candidate"}'] == 0
@@ -195,7 +196,7 @@ def test_a_version_that_breaks_its_limits_makes_room(versions, served, tmp_path,
         guard._judge(1, Seen(0.1, broken=True))
     assert guard.current.number == 1 and "there is none to go back to" in caplog.text
     assert add(versions, write(tmp_path / "code", w=0.6)) == 4
-    guard._looked = 0.0
+    guard.refresh()
     assert ask(app, "/predict", inputs())[1]["version"] == 4
 
     def full(*args, **rest):
@@ -203,6 +204,7 @@ def test_a_version_that_breaks_its_limits_makes_room(versions, served, tmp_path,
     monkeypatch.setattr(versions.store, "append", full)
     for _ in range(4):
         guard._judge(4, Seen(0.1, broken=True))
+    guard.refresh()  # what the store still says changes nothing
     assert ask(app, "/predict", inputs())[1]["version"] == 1 and "could not be written down" in caplog.text
 
 
@@ -214,10 +216,37 @@ def test_a_version_that_raises_or_cannot_be_loaded(versions, served, tmp_path, c
     number = add(versions, write(tmp_path / "code"))
     for file in Path(versions.folder).glob(f"{number:04}-*.safetensors"):
         file.write_bytes(b"damaged")
-    guard._looked = 0.0
+    guard.refresh()
     assert guard.current.number == 1
     assert ask(app, "/health/ready") == (200, {"ready": True, "version": 1})
     assert "the versions cannot be taken in, the loaded ones stay: the store" in caplog.text
+
+
+def test_a_candidate_that_does_not_load_keeps_nobody_from_serving(versions, served, tmp_path, caplog):
+    add(versions, write(tmp_path / "code"), candidate=True)
+    manifest = versions.store.manifest
+
+    def broken(number):
+        found = manifest(number)
+        return found if number == 1 else {**found, "engine": "other"}
+    versions.store.manifest = broken
+    guard, app = served()
+    assert ask(app, "/predict", inputs())[1]["version"] == 1 and guard.candidate is None
+    assert "version 2 is not used: version 2 was checked under the engine other, not jax" in caplog.text
+
+
+def test_trees_of_a_request():
+    like = {"x": [np.ones(2, "float32"), None], "t": (np.ones(1, bool), np.int32(3))}
+    found = requests.checked({"x": [[1, 2], None], "t": [[True], 3]}, like)
+    assert found["x"][1] is None and isinstance(found["t"], tuple) and found["t"][1] == 3
+    assert found["x"][0].dtype == np.float32 and found["x"][0].tolist() == [1, 2]
+    pair = namedtuple("Pair", "a b")(1, 2)
+    assert requests.plain_leaves({"x": [1, None], "p": pair}) == [1, pair]
+    for given, message in (({"x": [[1, 2]], "t": [[True], 3]}, "inputs/x is an array of 1; an array of 2 parts"),
+                           ({"x": [[1, 2], 5], "t": [[True], 3]}, "inputs/x/1 is a number; null is required"),
+                           ({"x": [[1, 2], None], "t": [[1], 3]}, "inputs/t/0 contains a number; true or false")):
+        with pytest.raises(requests.RefusedRequest, match=message):
+            requests.checked(given, like)
 
 
 def test_the_window_judges_by_shares_and_latency():
