@@ -1,4 +1,4 @@
-"""The command line: `python -m pullback run script.py`, `doctor`, and the commands of the gate: `verify model.py`, ..."""
+"""`python -m pullback`: run a JAX script, look at the installation, and the commands of the gate: see `--help`."""
 
 from __future__ import annotations
 

@@ -13,4 +13,7 @@ from pullback.api.checkpoint import (
     remat,
 )
 
-__all__ = ["Offloadable", "Recompute", "Saveable", "checkpoint", "checkpoint_name", "checkpoint_policies", "print_saved_residuals", "remat"]
+__all__ = [
+    "Offloadable", "Recompute", "Saveable", "checkpoint", "checkpoint_name", "checkpoint_policies",
+    "print_saved_residuals", "remat",
+]

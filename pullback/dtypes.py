@@ -7,6 +7,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from pullback.core import dtypes
 from pullback.core.dtypes import (
     DType,
     KeyDtype,
@@ -17,7 +18,6 @@ from pullback.core.dtypes import (
     finfo,
     float0,
     iinfo,
-    issubdtype,
     itemsize_bits,
     kind,
     prng_key,
@@ -75,3 +75,13 @@ def scalar_type_of(x: Any) -> type:
         raise TypeError(f"scalar_type_of: given {found}\n  required: bool, integer, float or complex\n"
                         "  fix: pass a numeric array, scalar or dtype")
     return python[kind(found)]
+
+
+def issubdtype(a: Any, b: Any) -> bool:
+    """Whether dtype `a` is, or lies under, the dtype or abstract scalar type `b`.
+
+    Example:
+      >>> issubdtype(np.int32, np.integer)
+      True
+    """
+    return dtypes.issubdtype(a, b)

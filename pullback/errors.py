@@ -19,6 +19,8 @@ from pullback.core.errors import (
 
 JaxRuntimeError = RuntimeError
 
-__all__ = ["CompileError", "ConcretizationTypeError", "JAXIndexError", "JAXTypeError", "JaxRuntimeError", "KeyReuseError", "MissingRuleError",
-           "NonConcreteBooleanIndexError", "TracerArrayConversionError", "TracerBoolConversionError",
-           "TracerIntegerConversionError", "UnexpectedTracerError", "UnsupportedError"]
+__all__ = [
+    "CompileError", "ConcretizationTypeError", "JAXIndexError", "JAXTypeError", "JaxRuntimeError", "KeyReuseError",
+    "MissingRuleError", "NonConcreteBooleanIndexError", "TracerArrayConversionError", "TracerBoolConversionError",
+    "TracerIntegerConversionError", "UnexpectedTracerError", "UnsupportedError",
+]

@@ -69,8 +69,8 @@ def _starts(given: Any, shape: tuple[int, ...], wrap: bool | Sequence[bool]) -> 
             given = [move.reshape(move.slice(given, start=(i,), limit=(i + 1,), strides=(1,)), shape=())
                      for i in range(given.type.shape[0])]
     if len(given) != len(shape):
-        raise errors.value_error(f"got {len(given)} start indices for an operand with {len(shape)} axes",
-                                 fix="give one start per axis")
+        raise errors.make(errors.OperandError, f"got {len(given)} start indices for an operand with {len(shape)} axes",
+                          fix="give one start per axis")
     flags = [wrap] * len(shape) if isinstance(wrap, bool) else list(wrap)
     starts = []
     for start, n, flag in zip(given, shape, flags):

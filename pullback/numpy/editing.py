@@ -137,8 +137,8 @@ def delete(arr: ArrayLike, obj: ArrayLike | slice, axis: int | None = None, *,
     places = positions(np.arange(n)[obj]) if isinstance(obj, slice) else operand(obj)
     t = type_of(places)
     if not dtypes.is_integer(t.dtype) and not dtypes.is_bool(t.dtype):
-        raise errors.value_error(f"the positions are {t}, integers or a mask are required",
-                                 fix="convert them with astype(int)")
+        raise errors.make(errors.OperandError, f"the positions are {t}, integers or a mask are required",
+                          fix="convert them with astype(int)")
     if dtypes.is_bool(t.dtype) and t.shape != (n,):
         raise errors.value_error(f"the mask is {t}, the axis has size {n}", fix="give a value for each element")
     traced = isinstance(places, Array) and not is_known(places)
@@ -254,7 +254,7 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike, *, inplace: bool = T
                                  "required", fix="broadcast the mask")
     values = converted(_values(vals), x.type.dtype)
     chosen = move.reshape(chosen, shape=x.type.shape)
-    number = elementwise.sub(cumsum(ravel(chosen)), np.int32(1))
+    number = elementwise.sub(retype(cumsum(ravel(chosen)), dtypes.int32), np.int32(1))
     index = elementwise.rem(elementwise.max(number, np.int32(0)), np.int32(values.type.size))
     found = move.reshape(picked(values, index, 0), shape=x.type.shape)
     return elementwise.select_n(chosen, x, found)

@@ -578,7 +578,8 @@ conj = conjugate
 def _integers(x1: Any, x2: Any) -> Sequence[Any]:
     x, y = pair(x1, x2)
     if not dtypes.is_integer(type_of(x).dtype):
-        raise errors.value_error(f"got {type_of(x)}, integers are required", fix="convert with astype(int)")
+        raise errors.make(errors.OperandError, f"got {type_of(x)}, integers are required",
+                          fix="convert with astype(int)")
     return x, y
 
 

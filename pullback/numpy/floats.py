@@ -183,7 +183,7 @@ def copysign(x1: ArrayLike, x2: ArrayLike, /) -> Array:
       >>> jnp.copysign(jnp.array([1.0]), -0.0)
       Array([-1.], dtype=float32)
     """
-    x, y = inexact_pair(_real(operand(x1), TypeError), _real(operand(x2), TypeError))
+    x, y = inexact_pair(_real(operand(x1), errors.OperandError), _real(operand(x2), errors.OperandError))
     size = ops.abs(x if type_of(y).weak else retype(x, type_of(x).dtype))
     return ops.select_n(signbit(y), size, ops.neg(size))
 
@@ -277,7 +277,7 @@ def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
       >>> jnp.frexp(jnp.array([8.0]))
       (Array([0.5], dtype=float32), Array([4], dtype=int32))
     """
-    x = _real(inexact(x), TypeError)
+    x = _real(inexact(x), errors.OperandError)
     t = type_of(x)
     info = dtypes.finfo(t.dtype)
     mantissa, word = info.nmant, _word(t.dtype)

@@ -126,8 +126,8 @@ def _checked(a: ArrayLike, q: ArrayLike, whole: int, axis: Axes, out: None, over
                                  fix="check the spelling")
     x = array(a)
     if dtypes.is_complex(x.type.dtype):
-        raise errors.value_error(f"got {x.type}, real numbers are required: complex ones have no order",
-                                 fix="take the real and imaginary parts, or jnp.abs")
+        raise errors.make(errors.OperandError, f"got {x.type}, real numbers are required: complex ones have no order",
+                          fix="take the real and imaginary parts, or jnp.abs")
     dtype = dtypes.to_inexact(x.type.dtype)
     x = retype(x, dtype)
     axes = several_axes(axis, x.type.ndim)

@@ -68,7 +68,8 @@ def _sizes(given: Any, x: Any) -> tuple[int, ...]:
 
 def _check_order(order: Any, allowed: str) -> None:
     if order not in tuple(allowed):
-        raise errors.make(errors.OperandError, f"order is {order!r}, one of {', '.join(map(repr, allowed))} is required",
+        raise errors.make(errors.OperandError,
+                          f"order is {order!r}, one of {', '.join(map(repr, allowed))} is required",
                           fix="'C' reads and writes the last axis fastest, 'F' the first")
 
 

@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from pullback.core import dtypes
 from pullback.core.types import ArrayType
 
@@ -248,3 +250,37 @@ arctangent = widely("chlo.atan", _atan)
 arctangent2 = widely("stablehlo.atan2", _atan2)
 cube_root = widely("stablehlo.cbrt", _cbrt)
 remainder = within("stablehlo.remainder", lambda b, x, y: b.div(x, y), 2.0 ** 29, _remainder)
+
+
+# -- shorter than XLA's own, or without its cancellation, in the dtype of the operand --------------------
+
+def power_of_two(b: Any, x: Any) -> Any:
+    if dtypes.kind(x.type.dtype) == "c":
+        return b.op("stablehlo.exponential", [b.mul(x, b.full(math.log(2), x.type))], x.type)
+    if x.type.dtype != dtypes.float32:
+        return b.op("stablehlo.power", [b.full(2, x.type), x], x.type)
+    # 2 ** (x - n) 2 ** n, exact for whole x; 2 ** n in two parts, each of which is a normal number.
+    bits = x.type.with_dtype(dtypes.int32)
+    low, high = b.full(-160, x.type), b.full(140, x.type)
+    near = b.op("stablehlo.clamp", [low, x, high], x.type)
+    whole = b.op("stablehlo.round_nearest_even", [near], x.type)
+    value = b.op("stablehlo.exponential", [b.mul(b.sub(near, whole), b.full(math.log(2), x.type))], x.type)
+    n = b.convert(whole, dtypes.int32)
+    half = b.op("stablehlo.shift_right_arithmetic", [n, b.full(1, bits)], bits)
+    for part in (half, b.sub(n, half)):
+        power = b.op("stablehlo.shift_left", [b.add(part, b.full(127, bits)), b.full(23, bits)], bits)
+        value = b.mul(value, b.bitcast(power, x.type))
+    return value
+
+
+def squared(b: Any, x: Any) -> Any:
+    if dtypes.kind(x.type.dtype) != "c":
+        return b.mul(x, x)
+    # x.real ** 2 - x.imag ** 2 without cancellation; 0 where the parts are of one size, though their sum overflow.
+    part = x.type.with_dtype(np.dtype(f"f{x.type.dtype.itemsize // 2}"))
+    re, im = (b.op(f"stablehlo.{name}", [x], part) for name in ("real", "imag"))
+    equal = b.compare("EQ", b.op("stablehlo.abs", [re], part), b.op("stablehlo.abs", [im], part))
+    finite = b.op("stablehlo.is_finite", [re], part.with_dtype(np.dtype(np.bool_)))
+    real = b.select(b.and_(equal, finite), b.full(0, part), b.mul(b.sub(re, im), b.add(re, im)))
+    product = b.mul(re, im)
+    return b.op("stablehlo.complex", [real, b.add(product, product)], x.type)

@@ -23,8 +23,10 @@ from pullback.ops.double import (
     arctangent2,
     cosine,
     cube_root,
+    power_of_two,
     remainder,
     sine,
+    squared,
     tangent,
 )
 from pullback.ops.families import (
@@ -342,20 +344,7 @@ integer_pow = IntegerPower(
     "integer_pow", lambda x, y: _power_chain(x, y, np.ones_like(x), np.multiply, np.divide),
     lambda b, x, y: _power_chain(x, y, b.full(1, x.type), b.mul, b.div), [_integer_pow_tangent], kinds=NUMBER,
     doc="x ** y for a Python int y.")
-def _square_hlo(b: Any, x: Any) -> Any:
-    if dtypes.kind(x.type.dtype) != "c":
-        return b.mul(x, x)
-    # x.real ** 2 - x.imag ** 2 without cancellation; 0 where the parts are of one size, though their sum overflow.
-    part = x.type.with_dtype(dtypes.to_real(x.type.dtype))
-    re, im = (b.op(f"stablehlo.{name}", [x], part) for name in ("real", "imag"))
-    equal = b.compare("EQ", b.op("stablehlo.abs", [re], part), b.op("stablehlo.abs", [im], part))
-    finite = b.op("stablehlo.is_finite", [re], part.with_dtype(np.dtype(np.bool_)))
-    real = b.select(b.and_(equal, finite), b.full(0, part), b.mul(b.sub(re, im), b.add(re, im)))
-    product = b.mul(re, im)
-    return b.op("stablehlo.complex", [real, b.add(product, product)], x.type)
-
-
-square = Pointwise("square", np.square, _square_hlo,
+square = Pointwise("square", np.square, squared,
                    [lambda t, out, x: mul(t, mul(number(x, 2), x))], kinds=NUMBER, edges=_EDGE, doc="x * x.")
 sqrt = Pointwise("sqrt", np.sqrt, "sqrt", [lambda t, out, x: div(t, mul(number(out, 2), out))], kinds=INEXACT,
                  domain=(0.5, 4.0), edges=_EDGE, doc="The square root; NaN of negative numbers.")
@@ -381,25 +370,6 @@ cbrt = Pointwise("cbrt", np.cbrt, cube_root, [lambda t, out, x: div(t, mul(numbe
 
 # -- exponential, logarithm, and their kin -----------------------------------------------------------
 
-def _exp2_hlo(b: Any, x: Any) -> Any:
-    if dtypes.kind(x.type.dtype) == "c":
-        return b.op("stablehlo.exponential", [b.mul(x, b.full(math.log(2), x.type))], x.type)
-    if x.type.dtype != dtypes.float32:
-        return b.op("stablehlo.power", [b.full(2, x.type), x], x.type)
-    # 2 ** (x - n) 2 ** n, exact for whole x; 2 ** n in two parts, each of which is a normal number.
-    bits = x.type.with_dtype(dtypes.int32)
-    low, high = b.full(-160, x.type), b.full(140, x.type)
-    near = b.op("stablehlo.clamp", [low, x, high], x.type)
-    whole = b.op("stablehlo.round_nearest_even", [near], x.type)
-    value = b.op("stablehlo.exponential", [b.mul(b.sub(near, whole), b.full(math.log(2), x.type))], x.type)
-    n = b.convert(whole, dtypes.int32)
-    half = b.op("stablehlo.shift_right_arithmetic", [n, b.full(1, bits)], bits)
-    for part in (half, b.sub(n, half)):
-        power = b.op("stablehlo.shift_left", [b.add(part, b.full(127, bits)), b.full(23, bits)], bits)
-        value = b.mul(value, b.bitcast(power, x.type))
-    return value
-
-
 def _log2_hlo(b: Any, x: Any) -> Any:
     return b.div(b.op("stablehlo.log", [x], x.type), b.full(math.log(2), x.type))
 
@@ -411,7 +381,7 @@ def _logistic(x: np.ndarray) -> np.ndarray:
 
 exp = Pointwise("exp", np.exp, "exponential", [lambda t, out, x: mul(t, out)], kinds=INEXACT, edges=_EDGE,
                 doc="e ** x.")
-exp2 = Pointwise("exp2", np.exp2, _exp2_hlo, [lambda t, out, x: mul(t, mul(number(out, math.log(2)), out))],
+exp2 = Pointwise("exp2", np.exp2, power_of_two, [lambda t, out, x: mul(t, mul(number(out, math.log(2)), out))],
                  kinds=INEXACT, edges=_EDGE, doc="2 ** x.")
 expm1 = Pointwise("expm1", np.expm1, "exponential_minus_one",
                   [lambda t, out, x: mul(t, add(out, number(out, 1)))], kinds=INEXACT, edges=_EDGE,

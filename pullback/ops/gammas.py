@@ -248,8 +248,8 @@ igamma_grad_a = Composed(
     "igamma_grad_a", _igamma_grad_a, [None, None], narrow=partial(_igamma_grad_a, effort=_SINGLE), draws=[_A, _X],
     rtol=2e-4, doc="The derivative of P(a, x) by a.")
 random_gamma_grad = Composed(
-    "random_gamma_grad", _random_gamma_grad, [None, None], narrow=partial(_random_gamma_grad, effort=_SINGLE), draws=[_A, _X],
-    rtol=2e-4, doc="dx/da of a number x of the gamma distribution with parameter a.")
+    "random_gamma_grad", _random_gamma_grad, [None, None], narrow=partial(_random_gamma_grad, effort=_SINGLE),
+    draws=[_A, _X], rtol=2e-4, doc="dx/da of a number x of the gamma distribution with parameter a.")
 
 
 # -- the incomplete beta function -----------------------------------------------------------------------

@@ -287,9 +287,9 @@ def check_indices(x: ArrayType, indices: ArrayType, components: Shape, gone: Sha
                   index_axes: Shape, names: tuple[str, str, str, str]) -> None:
     """What gather and scatter ask of the indices and of the operand's axes."""
     if not indices.shape or not dtypes.is_integer(indices.dtype):
-        raise errors.value_error(f"the indices are {indices}; integers, with components on the last "
-                                 "axis, are required",
-                                 fix="convert with astype(int), or add the axis: i[..., None]")
+        raise errors.make(errors.OperandError, f"the indices are {indices}; integers, with components on the last "
+                          "axis, are required",
+                          fix="convert with astype(int), or add the axis: i[..., None]")
     if indices.shape[-1] != len(components):
         raise errors.type_error(f"the last axis of the indices {indices} must have size {len(components)}, "
                                 f"the length of {names[0]}", fix="one component per entry of it")

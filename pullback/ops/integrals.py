@@ -98,8 +98,9 @@ def _expi(x: Term) -> Term:
     size = absolute(x)
     finite = (size > 0) & (size < math.inf)
     y = where(finite, size, 1.0)
-    negative = -_expn(0 * y + 1, y)
-    near, far = minimum(y, 40.0), maximum(y, 40.0)
+    # Each of the loops ends soon for the numbers of the other.
+    negative = -_expn(0 * y + 1, where(x < 0, y, 60.0))
+    near, far = where(x < 0, 1.0, minimum(y, 40.0)), maximum(y, 40.0)
 
     def step(k: Term, term: Term, sum_: Term) -> list[Term]:
         term = term * near / k

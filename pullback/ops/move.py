@@ -279,8 +279,8 @@ class Pad(Move):
             raise errors.make(errors.OperandError, f"operand {x} and padding value {value} must have one dtype",
                               op=errors.source.called(), fix="convert the padding value with astype")
         if value.shape:
-            raise errors.value_error(f"the padding value is {value}, a scalar is required",
-                                     fix="pass a number")
+            raise errors.make(errors.OperandError, f"the padding value is {value}, a scalar is required",
+                              fix="pass a number")
         if len(config) != x.ndim:
             raise errors.value_error(
                 f"padding_config has {count(len(config), 'entry', 'entries')}, operand {x} has "

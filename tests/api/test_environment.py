@@ -74,5 +74,6 @@ def test_errors_have_the_bases_of_jax():
 
 
 def test_examples_in_docstrings():
-    failed, attempted = doctest.testmod(environment, extraglobs={"np": np, "devices": pullback.devices})
+    failed, attempted = doctest.testmod(environment, extraglobs={
+        "np": np, "jnp": jnp, "devices": pullback.devices, "pullback": pullback})
     assert attempted and not failed

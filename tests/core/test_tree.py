@@ -600,5 +600,5 @@ def test_public_names_are_those_of_jax(module, model):
 @pytest.mark.parametrize("module", [core, pullback.core.nodes, pullback.tree, ours],
                          ids=["core", "nodes", "tree", "tree_util"])
 def test_examples_in_docstrings(module):
-    result = doctest.testmod(module)
+    result = doctest.testmod(module, extraglobs={"pullback": pullback, "tree": pullback.tree})
     assert result.failed == 0 and result.attempted > 0

@@ -77,7 +77,8 @@ class Operands(dict):
     def maker(self, kind, code):
         def make(*shape):
             if self.given is not None:
-                return self.given[len(self.made)] if self.made.append(None) else self.given[len(self.made) - 1]
+                self.made.append(None)
+                return self.given[len(self.made) - 1]
             x = self.engine.numpy.asarray(numbers(kind, code, shape, zlib.crc32(repr((code, shape)).encode())
                                                   + len(self.made)))
             self.made.append(x)

@@ -18,8 +18,8 @@ from tests.names import compare, registry
 from tests.names.differences import DIFFERENCES
 
 WANTED = os.environ.get("PULLBACK_NAMES", "")
-SAMPLE = 4  # cases of a name in the sample
-VALUES = 24  # of so many names one has its values compared in the sample
+SAMPLE = 3  # cases of a name in the sample
+VALUES = 32  # of so many names one has its values compared in the sample
 newest = pytest.mark.skipif(jax.__version_info__ < (0, 11), reason="names and errors are those of jax 0.11")
 
 

@@ -58,5 +58,5 @@ def test_refused():
 
 
 def test_examples_in_docstrings():
-    failed, attempted = doctest.testmod(segment, extraglobs={"jnp": jnp, "jax": pullback})
+    failed, attempted = doctest.testmod(segment, extraglobs={"jnp": jnp, "jax": pullback, "pullback": pullback})
     assert attempted and not failed

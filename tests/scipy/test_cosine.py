@@ -60,5 +60,6 @@ def test_refused():
 
 
 def test_examples_in_docstrings():
-    failed, attempted = doctest.testmod(pullback.scipy.fft, extraglobs={"jnp": jnp, "scipy": pullback.scipy})
+    failed, attempted = doctest.testmod(pullback.scipy.fft, extraglobs={
+        "jnp": jnp, "scipy": pullback.scipy, "jsp": pullback.scipy})
     assert attempted and not failed

@@ -379,7 +379,7 @@ def multigammaln(a: ArrayLike, d: ArrayLike) -> Array:
     total = like(v, count * (count - 1) / 4 * math.log(math.pi))
     for i in range(count):
         total = ops.add(special.lgamma(ops.sub(v, like(v, i / 2))), total)
-    return total  # type: ignore[no-any-return]
+    return retype(total, type_of(total).dtype)  # type: ignore[no-any-return]
 
 
 _LARGE = 8.0  # from here on, three terms of Stirling's series have all digits of float32, seven those of float64
