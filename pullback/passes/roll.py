@@ -337,8 +337,6 @@ class Loop:
                 # Only the last one is used: it goes around, unread, in place of being stacked.
                 zero = Var(t)
                 self.before.append(Equation(zeros, [], [zero], {"of": t}))
-                self.before.append(Equation(broadcast_in_dim, [Literal(dtypes.zero(t.dtype), ArrayType((), t.dtype))],
-                                            [zero], {"shape": t.shape, "dims": ()}))
                 order.append((j, i))
                 self.carries[(j, i), zero] = Var(t)
                 self.inits.append(zero)

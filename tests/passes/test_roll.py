@@ -52,6 +52,14 @@ def collects(w, x):
     return jnp.stack(out), x
 
 
+def returns_what_only_the_last_step_made(w, x):
+    for _ in range(20):
+        y = jnp.tanh(x @ w)
+        side = jnp.cos(y) * 3 - jnp.sin(x)
+        x = y + x * 0.1 + side * 0.01
+    return side, jnp.exp(side), x
+
+
 def reads_rows(w, xs):
     h, total = jnp.zeros(5), 0.0
     for t in range(20):
@@ -87,6 +95,7 @@ CASES = {
     "two_steps_back": (pullback.value_and_grad(two_steps_back), (W, X)),
     "collects": (collects, (W, X)),
     "gradient of what it collects": (pullback.grad(lambda w, x: sum(map(jnp.sum, collects(w, x)))), (W, X)),
+    "the last one": (returns_what_only_the_last_step_made, (W, X)),
     "reads_rows": (pullback.value_and_grad(reads_rows, argnums=(0, 1)), (W, ROWS)),
     "folds_keys": (pullback.value_and_grad(folds_keys), (W, random.key(3))),
     "splits_keys": (pullback.value_and_grad(splits_keys), (W, random.key(3))),
