@@ -353,6 +353,7 @@ def test_derivatives_in_parameters(function, args):
 # -- signatures and errors ------------------------------------------------------------------------------
 
 
+@pytest.mark.skipif(jax.__version_info__ < (0, 11), reason="signatures are those of jax 0.11")
 @pytest.mark.parametrize("name", [n for n in random.__all__ if n != "key_dtype"])
 def test_signatures_as_jax(name):
     ours, theirs = (inspect.signature(getattr(module, name)).parameters for module in (random, jax.random))
