@@ -485,18 +485,20 @@ def igamma_grad_a(a: ArrayLike, x: ArrayLike) -> Array:
     return gammas.igamma_grad_a(*aligned(a, x))
 
 
-def random_gamma_grad(a: ArrayLike, x: ArrayLike) -> Array:
+def random_gamma_grad(*args: ArrayLike) -> Array:
     """dx/da of a number x of the gamma distribution with parameter a, whose probability P(a, x) is kept.
 
     Args:
-      a: float[...], the parameter, positive.
-      x: float[...], numbers of the distribution.
+      *args: two: a, the parameter, float[...], positive; and x, float[...], numbers of the distribution.
 
     Returns: float[...], -igamma_grad_a(a, x) over the density. It has no derivatives itself.
 
     Source: Figurnov, Mohamed and Mnih, "Implicit reparameterization gradients" (NeurIPS 2018).
     """
-    return gammas.random_gamma_grad(*aligned(a, x))
+    if len(args) != 2:
+        raise errors.type_error(f"got {len(args)} arguments, two are required: the parameter and the numbers",
+                                op="random_gamma_grad", fix="write random_gamma_grad(a, x)")
+    return gammas.random_gamma_grad(*aligned(*args))
 
 
 def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:

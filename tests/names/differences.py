@@ -56,6 +56,8 @@ _GENEROUS = "|".join([
 ])
 
 DIFFERENCES = [(re.compile(case), re.compile(words), reason) for case, words, reason in [
+    (r"axis='a'", rf"^jax raises NameError\(.*unbound axis name.*{_REFUSES}",
+     "a string is no axis of an array; jax takes it for the name of a mapped axis, and finds none"),
     (r"", rf"{_JAX_RAISES}.*({_UNCHECKED}).*{_REFUSES}",
      "jax fails in the middle, with an error of Python or of an inner operation; pullback says what is wrong"),
     (_LAX, r"^jax raises TypeError\(.*(object is not iterable|has no len).*pullback gives",
