@@ -46,13 +46,6 @@ def _real(jnp: Any, x: Any) -> Any:
 OPERATIONS: list[Operation] = []
 
 
-def operation(arity: int, smooth: bool = True) -> Callable[[Any], Any]:
-    def add(call: Any) -> Any:
-        OPERATIONS.append(Operation(call.__name__, arity, call, smooth))
-        return call
-    return add
-
-
 def _table(arity: int, smooth: bool, **calls: Callable[..., Any]) -> None:
     OPERATIONS.extend(Operation(name, arity, call, smooth) for name, call in calls.items())
 

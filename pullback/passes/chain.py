@@ -7,6 +7,7 @@ goes into another product, is moved behind it where that takes fewer operations.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from pullback.core import config
@@ -71,8 +72,8 @@ def _reordered(inner: Equation, outer: Equation, side: int) -> list[Equation] | 
     left = [d for d in range(len(near.type.shape)) if d not in contracted]
     u_shape = tuple([near.type.shape[d] for d in left] + [z.type.shape[d] for d in z_free])
     before = _cost(inner) + _cost(outer)
-    depth = _count([near.type.shape[d] for d in contracted])
-    again = _count(u_shape) * (depth + _count([far.type.shape[d] for d in far_free]))
+    depth = math.prod([near.type.shape[d] for d in contracted])
+    again = math.prod(u_shape) * (depth + math.prod([far.type.shape[d] for d in far_free]))
     if again >= before:
         return None
     dtype = outer.outputs[0].type.dtype
@@ -96,11 +97,4 @@ def _reordered(inner: Equation, outer: Equation, side: int) -> list[Equation] | 
 
 def _cost(eqn: Equation) -> int:
     (x_sum, _), _ = eqn.params["dims"]
-    return _count(eqn.outputs[0].type.shape) * _count([eqn.inputs[0].type.shape[d] for d in x_sum])
-
-
-def _count(sizes: Any) -> int:
-    total = 1
-    for n in sizes:
-        total *= n
-    return total
+    return math.prod(eqn.outputs[0].type.shape) * math.prod([eqn.inputs[0].type.shape[d] for d in x_sum])

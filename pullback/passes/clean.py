@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core import dtypes
 from pullback.core.program import Atom, Equation, Literal, Program, Var
 from pullback.core.types import ArrayType
 
@@ -66,10 +65,11 @@ def _key(eqn: Equation) -> Any:
 def _folded(eqn: Equation) -> Literal | None:
     """The number that an equation over numbers comes to."""
     t = eqn.outputs[0].type
-    if t.shape or t.is_key or not eqn.inputs or eqn.primitive.programs or eqn.primitive.transparent or not all(
-            isinstance(a, Literal) for a in eqn.inputs) or eqn.primitive.expands("numpy"):
+    if t.shape or t.is_key or t.dtype.name not in _PLAIN:
         return None
-    if dtypes.kind(t.dtype) not in "biuf" or t.dtype.itemsize not in (1, 4, 8) or t.dtype.name not in _PLAIN:
+    if eqn.primitive.programs or eqn.primitive.transparent or eqn.primitive.expands("numpy"):
+        return None
+    if not eqn.inputs or not all(isinstance(a, Literal) for a in eqn.inputs):
         return None
     with np.errstate(all="ignore"):
         values = eqn.primitive.numpy(*[np.asarray(a.value, a.type.dtype)[()] for a in eqn.inputs

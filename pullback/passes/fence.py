@@ -18,7 +18,7 @@ DEPTH = 8
 _CHEAP = {"broadcast_in_dim", "reshape", "select_n", "convert_element_type", "broadcast", "squeeze"}
 
 
-def _fusible(eqn: Equation) -> bool:
+def fusible(eqn: Equation) -> bool:
     return isinstance(eqn.primitive, Elementwise) or eqn.primitive.name in _CHEAP
 
 
@@ -30,7 +30,7 @@ def fence(program: Program) -> Program:
         for atom in set(eqn.inputs):
             if isinstance(atom, Var):
                 uses[atom] = uses.get(atom, 0) + 1
-                if not _fusible(eqn):
+                if not fusible(eqn):
                     heavy.add(atom)
     depth: dict[Var, int] = {}
     renamed: dict[Var, Var] = {}
@@ -38,7 +38,7 @@ def fence(program: Program) -> Program:
     for eqn in program.equations:
         inputs = [renamed.get(a, a) if isinstance(a, Var) else a for a in eqn.inputs]
         equations.append(eqn.replace(inputs=inputs) if inputs != list(eqn.inputs) else eqn)
-        if eqn.primitive is optimization_barrier or not _fusible(eqn):
+        if eqn.primitive is optimization_barrier or not fusible(eqn):
             continue
         reached = 1 + max([depth.get(a, 0) for a in eqn.inputs if isinstance(a, Var)], default=0)
         for v in eqn.outputs:

@@ -51,12 +51,15 @@ def _within(eqn: Equation) -> Equation:
 
 def report(program: Program) -> str:
     """What the passes do to a program, line by line: loops made and not made, and why; barriers."""
-    before = program = dce(inline(program))
-    program, findings = rolled(program)
-    lines = [f"{program.name}: {len(before.equations)} equations, {len(program.equations)} after rolling"]
+    lines = []
+    for rewrite in PASSES:
+        before, program = program, rewrite(program)
+        if rewrite is roll:
+            lines.append(f"{program.name}: {len(before.equations)} equations, {len(program.equations)} after rolling")
+            findings = before.memo(rolled)[1]
     for f in findings:
         what = f"{f.repeats} times {f.equations} equations, from {f.source or 'an unknown line'}"
         lines.append(f"  rolled: {what}" if f.rolled else f"  left:   {what}: {f.why}")
-    barriers = sum(eqn.primitive is optimization_barrier for eqn in fence(dce(clean(program))).equations)
+    barriers = sum(eqn.primitive is optimization_barrier for eqn in program.equations)
     lines.append(f"  fences: {barriers}")
     return "\n".join(lines)

@@ -9,6 +9,7 @@ stacked), or values that are stacked for the purpose, where that costs little be
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -401,9 +402,7 @@ def work(eqn: Equation) -> float:
     size = sum([v.type.size * v.type.dtype.itemsize for v in eqn.outputs if not v.type.is_key])
     if eqn.primitive.name == "dot_general":
         (x_axes, _), _ = eqn.params["dims"]
-        depth = 1
-        for axis in x_axes:
-            depth *= eqn.inputs[0].type.shape[axis]
+        depth = math.prod([eqn.inputs[0].type.shape[axis] for axis in x_axes])
         return max(size, 0.25 * eqn.outputs[0].type.size * depth)
     if eqn.primitive.name == "conv_general_dilated":
         return float(size * eqn.inputs[1].type.size // max(1, min(eqn.inputs[1].type.shape)))

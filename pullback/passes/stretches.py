@@ -10,6 +10,7 @@ import numpy as np
 from pullback.core.program import Equation, Program, Var
 from pullback.ops.elementwise import Elementwise
 from pullback.ops.move import pad, slice
+from pullback.passes.fence import fusible
 
 # A stretch is worth a loop from this many repetitions and this many equations in all.
 REPEATS = 4
@@ -71,7 +72,7 @@ def worth(equations: Sequence[Equation], stretch: Stretch) -> str:
         return "it has effects"
     if not any(isinstance(eqn.primitive, Elementwise) for eqn in body):
         return "it computes nothing"
-    if all(_fusible(eqn) for eqn in body):
+    if all(_joins(eqn) for eqn in body):
         if max([v.type.size for eqn in body for v in eqn.outputs]) > _SMALL:
             return "elementwise operations on large arrays are one pass over memory, which a loop would not be"
         if stretch.period * stretch.repeats < _LONG:
@@ -79,10 +80,9 @@ def worth(equations: Sequence[Equation], stretch: Stretch) -> str:
     return ""
 
 
-def _fusible(eqn: Equation) -> bool:
-    return isinstance(eqn.primitive, Elementwise) or eqn.primitive.name in (
-        "broadcast_in_dim", "reshape", "select_n", "convert_element_type", "broadcast", "squeeze", "slice", "add_any",
-        "transpose")
+def _joins(eqn: Equation) -> bool:
+    """Whether XLA computes the operation in one pass with those around it."""
+    return fusible(eqn) or eqn.primitive.name in ("slice", "add_any", "transpose")
 
 
 def place(eqn: Equation) -> tuple[int, int] | None:

@@ -42,10 +42,10 @@ class EagerTrace(Trace):
             try:
                 key = (*types, *params.items()) if params else (*types,)
                 planned = primitive.plans.get(key)
-                if planned is None:
-                    planned = primitive.plans[key] = _plan(primitive, tuple(types), params)
             except TypeError:  # a param that is not hashable
                 planned = ()
+            if planned is None:
+                planned = primitive.plans[key] = _plan(primitive, tuple(types), params)
             if planned:
                 token = _quiet()
                 try:
