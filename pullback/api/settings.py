@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Any
 
 from pullback.api import jit
@@ -15,7 +16,6 @@ from pullback.core.config import (
     debug_nans,
     default_matmul_precision,
     default_prng_impl,
-    disable_jit,
     enable_checks,
     enable_x64,
     explain_cache_misses,
@@ -26,6 +26,7 @@ from pullback.core.config import (
     strong_zeros,
     threefry_partitionable,
 )
+from pullback.interpret import tape
 from pullback.runtime import eager
 
 __all__ = ["check_bounds", "check_tracer_leaks", "checking_leaks", "clear_caches", "config", "debug_infs",
@@ -33,7 +34,29 @@ __all__ = ["check_bounds", "check_tracer_leaks", "checking_leaks", "clear_caches
            "enable_checks", "enable_x64", "explain_cache_misses", "log_compiles", "no_tracing",
            "numpy_dtype_promotion", "numpy_rank_promotion", "strong_zeros", "threefry_partitionable"]
 
-checking_leaks = check_tracer_leaks
+
+def checking_leaks() -> AbstractContextManager[None]:
+    """A context in which `check_tracer_leaks` is set.
+
+    Example:
+      >>> with checking_leaks(): print(jit(lambda x: x + 1)(1))
+      2
+    """
+    return check_tracer_leaks(True)  # type: ignore[no-any-return]
+
+
+def disable_jit(disable: bool = True) -> AbstractContextManager[None]:
+    """A context in which jitted functions run operation by operation.
+
+    Args:
+      disable: False: they are compiled again, inside a context in which they are not.
+
+    Example:
+      >>> with disable_jit(): print(jit(lambda x: -x if x > 0 else x)(2))
+      -2
+    """
+    return core_config.disable_jit(disable)  # type: ignore[no-any-return]
+
 
 # Settings of jax that name what pullback has no choice about; they are accepted when they ask for that.
 _FIXED: dict[str, tuple[Any, ...]] = {
@@ -97,3 +120,4 @@ def clear_caches() -> None:
     """
     jit.clear()
     eager.clear()
+    tape.clear()

@@ -114,7 +114,7 @@ def live(equations: Sequence[Equation], outputs: Sequence[Atom]) -> list[Equatio
 class Program:
     """inputs -> equations -> outputs."""
 
-    __slots__ = ("__weakref__", "_axis_names", "_memo", "equations", "inputs", "name", "outputs")
+    __slots__ = ("__weakref__", "_axis_names", "_memo", "equations", "inputs", "name", "outputs", "recurs")
 
     def __init__(self, inputs: Sequence[Var], equations: Sequence[Equation], outputs: Sequence[Atom],
                  name: str = "main") -> None:
@@ -124,6 +124,7 @@ class Program:
         self.name = name
         self._memo: dict[Any, Any] = {}
         self._axis_names: frozenset[str] | None = None
+        self.recurs = False  # it stands for a program that is recorded again and again (interpret/tape.py)
 
     @property
     def input_types(self) -> list[ArrayType]:
@@ -158,3 +159,10 @@ class Program:
 
     def __repr__(self) -> str:
         return f"<Program {self.name}: {len(self.inputs)} inputs, {len(self.equations)} equations>"
+
+
+def single(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str, Any]) -> Program:
+    """A program of one equation."""
+    inputs = [Var(t) for t in types]
+    outputs = [Var(t) for t in primitive.infer(types, params)]
+    return Program(inputs, [Equation(primitive, inputs, outputs, params)], outputs, primitive.name)

@@ -18,6 +18,7 @@ from pullback.core.types import ArrayType, scalar_type
 
 if TYPE_CHECKING:
     from pullback.core.primitive import Primitive
+    from pullback.core.program import Program
 
 
 class Trace:
@@ -29,6 +30,10 @@ class Trace:
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
         """Interprets one operation; returns the list of its outputs."""
         raise AssertionError("every trace defines process")
+
+    def schedule(self, program: Program) -> Callable[[Sequence[Any]], list[Any]] | None:
+        """A fast way to run a program at once, if this trace has one."""
+        return None
 
     def describe(self) -> str:
         """The transformation, for messages: 'jvp', 'vmap of f'."""

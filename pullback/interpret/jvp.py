@@ -13,7 +13,7 @@ from typing import Any
 from pullback.core import config, dtypes, source
 from pullback.core.primitive import Primitive
 from pullback.core.program import Program
-from pullback.core.trace import Trace, Tracer, current, opened, state, type_of
+from pullback.core.trace import Trace, Tracer, base, current, opened, state, type_of
 from pullback.core.types import Zero
 from pullback.core.vector import instantiate
 from pullback.interpret.evaluate import evaluate
@@ -26,12 +26,12 @@ class JVPTracer(Tracer):
 
     __slots__ = ("primal", "tangent")
 
-    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any) -> None:
+    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any, at: source.Source | None = None) -> None:
         self.trace = trace
         self.primal = primal
         self.tangent = tangent
         self.type = type_of(primal)
-        self.source = source.here()
+        self.source = at or source.here()
 
     def concrete(self) -> Any:
         return self.primal
@@ -46,12 +46,12 @@ class JVPTrace(Trace):
     def __init__(self, parent: Trace, linearizing: bool = False) -> None:
         self.parent = parent
         self.linearizing = linearizing
+        self.eagerly = linearizing and parent.parent is base()  # the parent knows rules of eager operations
 
     def describe(self) -> str:
         return "grad/vjp" if self.linearizing else "jvp"
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-        before, asked = state.trace, source.state.source
         primals, tangents, mine = [], [], False
         for arg in args:
             if arg.__class__ is JVPTracer and arg.trace is self:
@@ -61,6 +61,11 @@ class JVPTrace(Trace):
             else:
                 primals.append(arg)
                 tangents.append(None)
+        if mine and self.eagerly and not config.unusual:
+            done = self.parent.derive(primitive, primals, tangents, params)  # type: ignore[attr-defined]
+            if done is not None:
+                return [p if t is None else JVPTracer(self, p, t, t.source) for p, t in zip(*done, strict=True)]
+        before, asked = state.trace, source.state.source
         state.trace = self.parent
         try:
             if not mine:

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pullback.core import source
 from pullback.core.primitive import Primitive
-from pullback.core.program import Program, live
+from pullback.core.program import Program, Var, live
 from pullback.core.trace import Trace, close, current, opened, state, type_of
 from pullback.core.types import Zero
 from pullback.core.vector import instantiate, zeros
+from pullback.interpret import tape
 from pullback.interpret.evaluate import evaluate
 from pullback.interpret.jvp import JVPTrace, JVPTracer, inexact
 from pullback.interpret.stage import RecordedTracer, Recorder, stage
@@ -30,6 +32,39 @@ class LinearTrace(Recorder):
 
     def describe(self) -> str:
         return "grad/vjp"
+
+    def derive(self, primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]
+               ) -> tuple[list[Any], list[Any]] | None:
+        """The results of an operation and their tangents by a rule that is on the tape; None if there is none."""
+        given = []
+        for t in tangents:
+            if t is not None:
+                if t.__class__ is not RecordedTracer or t.trace is not self:
+                    return None
+                given.append(t.var)
+        rule = tape.find(primitive, primals, tuple([t is not None for t in tangents]), params, self.parent,
+                         linearize_program)
+        if rule is None:
+            return None
+        made = rule.run(primals)
+        everything = [*primals, *made]
+        where, outputs = source.here(), [Var(a.type) for a in rule.linear.outputs]
+        if outputs:
+            self.equations.append(tape.Entry(rule, [everything[i] for i in rule.residuals], given, outputs, where,
+                                             source.state.scope))
+        return made[:rule.results], [i if i is None else RecordedTracer(self, outputs[i], where)
+                                     for i in rule.tangents]
+
+    def finish(self, outputs: Sequence[Any], name: str) -> tuple[Program, list[Any]]:
+        def record() -> tuple[Program, list[Any]]:
+            self.equations = [eqn for written in self.equations for eqn in (
+                written.equations(self.atom) if written.__class__ is tape.Entry else [written])]
+            return prune(*super(LinearTrace, self).finish(outputs, name))
+
+        known = None
+        if all([t.__class__ is RecordedTracer and t.trace is self for t in outputs]):
+            known = tape.program(self.equations, self.inputs, [t.var for t in outputs], record)
+        return known or record()
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
         for arg in args:
@@ -85,7 +120,7 @@ def linearize(function: Callable[..., Sequence[Any]], primals: Sequence[Any],
     kept = tuple([not isinstance(t, Zero) for _, t in pairs]) if wanted is None else tuple(wanted)
     tangents = [linear.record(zeros, (), {"of": t.type})[0] if isinstance(t, Zero) else t
                 for (_, t), flag in zip(pairs, kept, strict=True) if flag]
-    program, residuals = prune(*linear.finish(tangents, "linear"))
+    program, residuals = linear.finish(tangents, "linear")
     close(linear)
     return [p for p, _ in pairs], Linearized(program, residuals, mask, kept)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pullback.core import config, source
 from pullback.core.program import Atom, Literal, Program, Var
-from pullback.core.trace import bind, type_of
+from pullback.core.trace import Tracer, base, bind, current, type_of
 from pullback.core.types import Linear, Zero
 from pullback.core.vector import add, instantiate
 from pullback.interpret.stage import stage
@@ -30,6 +30,10 @@ def backward(program: Program, linear: Sequence[bool], args: Sequence[Any], cts:
     Returns:
       A cotangent per linear input, Zero where nothing reaches it.
     """
+    if program.recurs:
+        results = _at_once(program, tuple(linear), args, cts)
+        if results is not None:
+            return results
     given = iter(args)
     values: dict[Atom, Any] = {v: next(given) for v, flag in zip(program.inputs, linear, strict=True) if not flag}
     linear_vars = {v for v, flag in zip(program.inputs, linear, strict=True) if flag}
@@ -77,6 +81,21 @@ def backward(program: Program, linear: Sequence[bool], args: Sequence[Any], cts:
     finally:
         source.state.source = before
     return [gathered.get(v, Zero(v.type)) for v, flag in zip(program.inputs, linear, strict=True) if flag]
+
+
+def _at_once(program: Program, linear: tuple[bool, ...], args: Sequence[Any], cts: Sequence[Any]
+             ) -> list[Any] | None:
+    """`backward` by a program that is worked out once, where the current trace runs such programs at once."""
+    given = [*args, *[ct for ct in cts if not isinstance(ct, Zero)]]
+    if current() is not base() or any([isinstance(x, Tracer) for x in given]):
+        return None
+    derived, made = program.memo(transpose_program, linear, tuple([not isinstance(ct, Zero) for ct in cts]))
+    run = base().schedule(derived)
+    if run is None:
+        return None
+    results, flags = iter(run(given)), iter(made)
+    return [next(results) if next(flags) else Zero(v.type) for v, flag in zip(program.inputs, linear, strict=True)
+            if flag]
 
 
 def _through_expand(primitive: Any, args: Sequence[Any], params: dict[str, Any], cts: Sequence[Any]) -> list[Any]:

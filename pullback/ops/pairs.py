@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core.types import ArrayType
 from pullback.ops.elementwise import Pointwise, eq, exp, exp2, mul, number, select_n, sub
 from pullback.ops.families import FLOAT
+from pullback.ops.reduce import truth
 
 _NUMBERS = (0, -0.0, 1, -2.5, 90, -200, math.inf, -math.inf, math.nan)
 _PAIRS = tuple(a.astype(np.float32).ravel() for a in np.meshgrid(_NUMBERS, _NUMBERS))
@@ -58,11 +58,9 @@ logaddexp2 = _log_of_sum("logaddexp2", np.logaddexp2, math.log(2), exp2,
 
 def _gcd_hlo(b: Any, x: Any, y: Any) -> Any:
     t = x.type
-    one_bit = ArrayType((), np.dtype(np.bool_))
-
     def unfinished(b: Any, x: Any, y: Any) -> list[Any]:
         left = b.compare("NE", y, b.full(0, t))
-        return b.reduce([left], [b.full(False, one_bit)], range(len(t.shape)), lambda b, p, q: [b.or_(p, q)])
+        return [truth(b, left, range(len(t.shape)), any_of=True)]
 
     def step(b: Any, x: Any, y: Any) -> list[Any]:
         done = b.compare("EQ", y, b.full(0, t))

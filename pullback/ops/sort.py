@@ -15,7 +15,7 @@ from pullback.core.vector import broadcast
 from pullback.ops.families import ANY, check_kind
 from pullback.ops.index import GatherDims, GatherScatterMode, gather
 from pullback.ops.move import iota, reshape
-from pullback.ops.reduce import wide
+from pullback.ops.reduce import truth, wide
 
 
 def ordered(x: np.ndarray) -> list[np.ndarray]:
@@ -75,9 +75,7 @@ def _sorted_floats(b: Any, x: Any, key: Any, axis: int) -> Any:
     """Floats by their integer keys alone, unless there is a -0.0, which its key does not tell from 0.0."""
     bits = dtypes.itemsize_bits(key.type.dtype)
     negative_zero = b.compare("EQ", b.bitcast(x, key.type), b.full(-2 ** (bits - 1), key.type))
-    truth = ArrayType((), dtypes.bool_)
-    axes = range(x.type.ndim)
-    found = b.reduce([negative_zero], [b.full(False, truth)], axes, lambda b, x, y: [b.or_(x, y)])
+    found = [truth(b, negative_zero, range(x.type.ndim), any_of=True)]
 
     def exact(b: Any) -> list[Any]:
         return sorted_values(b, [key, x], 1, axis)[1:]

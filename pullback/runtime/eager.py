@@ -15,16 +15,14 @@ import numpy as np
 from pullback.core import config, dtypes, errors, source
 from pullback.core.array import ConcreteArray
 from pullback.core.primitive import Primitive
-from pullback.core.program import Equation, Program, Var
+from pullback.core.program import Program, single
 from pullback.core.trace import Trace, Tracer, leaked, set_base, type_of
 from pullback.core.types import ArrayType, is_scalar, scalar_type
 from pullback.ops import strong  # noqa: F401  # interpret/mark.py and rules choose its operations by name
 from pullback.passes import key_reuse
 from pullback.runtime import leaks  # noqa: F401  # installs the check of check_tracer_leaks
 from pullback.runtime.executable import executable
-
-# From this many elements of operands and results on, XLA's threads are worth a compiled call.
-_LARGE = 1 << 21
+from pullback.runtime.schedule import Schedule, array, is_large, loud, ndarray, plan, quiet, schedule
 
 
 class EagerTrace(Trace):
@@ -32,6 +30,9 @@ class EagerTrace(Trace):
 
     def describe(self) -> str:
         return "eager evaluation"
+
+    def schedule(self, program: Program) -> Schedule | None:
+        return None if config.unusual else program.memo(schedule)  # type: ignore[no-any-return]
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
         if primitive.transparent:
@@ -45,16 +46,16 @@ class EagerTrace(Trace):
             except TypeError:  # a param that is not hashable
                 planned = ()
             if planned is None:
-                planned = primitive.plans[key] = _plan(primitive, tuple(types), params)
+                planned = primitive.plans[key] = plan(primitive, tuple(types), params)
             if planned:
-                token = _quiet()
+                token = quiet()
                 try:
                     arrays = primitive.numpy(*[
                         (arg.numpy() if arg._host is None else arg._host) if arg.__class__ is ConcreteArray
-                        else _ndarray(arg) for arg in args], **params)
+                        else ndarray(arg) for arg in args], **params)
                 finally:
-                    _loud(token)
-                return [_array(t, a) for t, a in zip(planned, arrays, strict=True)]
+                    loud(token)
+                return [array(t, a) for t, a in zip(planned, arrays, strict=True)]
         return self._carefully(primitive, args, types, params)
 
     def _carefully(self, primitive: Primitive, args: Sequence[Any], types: list[ArrayType], params: dict[str, Any]
@@ -68,15 +69,15 @@ class EagerTrace(Trace):
             return results  # type: ignore[no-any-return]
         where = config.eager.value
         if primitive.programs or where == "xla" or where == "auto" and (
-                primitive.slow_reference or primitive.parallel and _large(types, out_types)):
+                primitive.slow_reference or primitive.parallel and is_large(types, out_types)):
             results = compiled(primitive, tuple(types), params)(args)
         else:
-            token = _quiet()
+            token = quiet()
             try:
-                arrays = primitive.numpy(*[_ndarray(arg) for arg in args], **params)
+                arrays = primitive.numpy(*[ndarray(arg) for arg in args], **params)
             finally:
-                _loud(token)
-            results = [_array(t, a) for t, a in zip(out_types, arrays, strict=True)]
+                loud(token)
+            results = [array(t, a) for t, a in zip(out_types, arrays, strict=True)]
         if keys:
             key_reuse.attach(results, keys)
         if config.debug_nans.value or config.debug_infs.value:
@@ -85,13 +86,9 @@ class EagerTrace(Trace):
             except FloatingPointError:
                 if primitive.programs and not primitive.expands("numpy"):
                     # The reference runs the programs one operation at a time, and each is checked.
-                    primitive.numpy(*[_ndarray(arg) for arg in args], **params)
+                    primitive.numpy(*[ndarray(arg) for arg in args], **params)
                 raise
         return results
-
-
-def _large(types: Sequence[ArrayType], out_types: Sequence[ArrayType]) -> bool:
-    return sum([t.size for t in types]) + sum([t.size for t in out_types]) > _LARGE
 
 
 def _type(arg: Any) -> ArrayType:
@@ -99,34 +96,6 @@ def _type(arg: Any) -> ArrayType:
     if isinstance(arg, Tracer):
         raise _closed_over(arg) if arg.trace.alive else leaked(arg)
     return scalar_type(arg)
-
-
-def _plan(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str, Any]) -> Sequence[ArrayType]:
-    """The types of the results of an operation that runs on NumPy; nothing for one that does not, or not simply."""
-    if len(primitive.plans) > 4096:
-        primitive.plans.clear()
-    out_types = primitive.infer(types, params)
-    if primitive.programs or primitive.slow_reference or primitive.expands("numpy") or primitive.parallel and _large(
-            types, out_types):
-        return ()
-    return out_types
-
-
-# numpy.errstate(all="ignore") without its cost, which is that of three operations.
-try:
-    from numpy._core.umath import _extobj_contextvar, _make_extobj
-    _IGNORE = _make_extobj(all="ignore")
-
-    def _quiet() -> Any:
-        return _extobj_contextvar.set(_IGNORE)
-
-    _loud = _extobj_contextvar.reset
-except ImportError:  # another version of NumPy
-    def _quiet() -> Any:
-        return np.seterr(all="ignore")
-
-    def _loud(token: Any) -> None:
-        np.seterr(**token)
 
 
 def _closed_over(tracer: Tracer) -> TypeError:
@@ -138,33 +107,12 @@ def _closed_over(tracer: Tracer) -> TypeError:
         fix="pass the value to that function as an argument; do not close over it")
 
 
-def _ndarray(arg: Any) -> Any:
-    if isinstance(arg, ConcreteArray):
-        return arg.numpy()
-    return scalar_type(arg).dtype.type(arg) if not isinstance(arg, np.generic) else arg
-
-
-def _array(t: ArrayType, result: Any) -> ConcreteArray:
-    host = result if result.__class__ is np.ndarray else np.asarray(result)
-    if host.dtype is not t.dtype or host.shape != t.shape:
-        physical = t.physical()
-        assert host.dtype == physical.dtype and host.shape == physical.shape, (t, host.dtype, host.shape)
-    return ConcreteArray(t, host)
-
-
 _single: dict[Any, Any] = {}
 
 
 def clear() -> None:
     """Forgets the compiled programs of single operations."""
     _single.clear()
-
-
-def single(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str, Any]) -> Program:
-    """A program of one equation."""
-    inputs = [Var(t) for t in types]
-    outputs = [Var(t) for t in primitive.infer(types, params)]
-    return Program(inputs, [Equation(primitive, inputs, outputs, params)], outputs, primitive.name)
 
 
 def compiled(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str, Any]) -> Any:

@@ -30,7 +30,7 @@ from pullback.interpret.linearize import apply, linearize
 from pullback.interpret.stage import stage
 from pullback.interpret.transpose import backward
 from pullback.interpret.vmap import vmap
-from pullback.runtime.eager import single
+from pullback.core.program import single
 from pullback.runtime.executable import Executable
 
 pullback.jit, pullback.random, pullback.scipy  # noqa: B018  # loads the engine, so that TABLE is complete

@@ -1,0 +1,136 @@
+"""Operations and straight programs on NumPy: what follows from their types is worked out once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pullback.core.array import ConcreteArray
+from pullback.core.primitive import Primitive
+from pullback.core.program import Atom, Literal, Program
+from pullback.core.types import ArrayType, is_scalar, scalar_type
+
+# From this many elements of operands and results on, XLA's threads are worth a compiled call.
+_LARGE = 1 << 21
+
+
+def is_large(types: Sequence[ArrayType], out_types: Sequence[ArrayType]) -> bool:
+    return sum([t.size for t in types]) + sum([t.size for t in out_types]) > _LARGE
+
+
+def plan(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str, Any]) -> Sequence[ArrayType]:
+    """The types of the results of an operation that runs on NumPy; nothing for one that does not, or not simply."""
+    if len(primitive.plans) > 4096:
+        primitive.plans.clear()
+    out_types = primitive.infer(types, params)
+    if primitive.programs or primitive.slow_reference or primitive.expands("numpy") or primitive.parallel and is_large(
+            types, out_types):
+        return ()
+    return out_types
+
+
+# numpy.errstate(all="ignore") without its cost, which is that of three operations.
+try:
+    from numpy._core.umath import _extobj_contextvar, _make_extobj
+    _IGNORE = _make_extobj(all="ignore")
+
+    def quiet() -> Any:
+        return _extobj_contextvar.set(_IGNORE)
+
+    loud = _extobj_contextvar.reset
+except ImportError:  # another version of NumPy
+    def quiet() -> Any:
+        return np.seterr(all="ignore")
+
+    def loud(token: Any) -> None:
+        np.seterr(**token)
+
+
+def ndarray(arg: Any) -> Any:
+    """An Array or a number as NumPy takes it."""
+    if arg.__class__ is ConcreteArray:
+        return arg.numpy() if arg._host is None else arg._host
+    return scalar_type(arg).dtype.type(arg) if not isinstance(arg, np.generic) else arg
+
+
+def array(t: ArrayType, result: Any) -> ConcreteArray:
+    """What NumPy computed, as an Array."""
+    host = result if result.__class__ is np.ndarray else np.asarray(result)
+    if host.dtype is not t.dtype or host.shape != t.shape:
+        physical = t.physical()
+        assert host.dtype == physical.dtype and host.shape == physical.shape, (t, host.dtype, host.shape)
+    return ConcreteArray(t, host)
+
+
+class Step(NamedTuple):
+    """One operation: where its operands and results stand among the values, and which of them nothing needs after."""
+
+    run: Callable[..., Sequence[Any]]
+    operands: tuple[int, ...]
+    params: dict[str, Any]
+    results: tuple[int, ...]
+    spent: tuple[int, ...]
+
+
+class Schedule:
+    """The steps of a program on NumPy. Called with Arrays and numbers, it returns Arrays."""
+
+    __slots__ = ("count", "outputs", "rest", "steps")
+
+    def __init__(self, count: int, steps: list[Step], outputs: list[tuple[int, ArrayType]], rest: list[Any]) -> None:
+        self.count = count      # of inputs
+        self.steps = steps
+        self.outputs = outputs  # the place and type of each
+        self.rest = rest        # the values behind the inputs, when a run begins: constants, and room
+
+    def __call__(self, args: Sequence[Any]) -> list[Any]:
+        values = [(arg.numpy() if arg._host is None else arg._host) if arg.__class__ is ConcreteArray else ndarray(arg)
+                  for arg in args]
+        values += self.rest
+        token = quiet()
+        try:
+            for run, operands, params, results, spent in self.steps:
+                for i, result in zip(results, run(*[values[i] for i in operands], **params), strict=True):
+                    values[i] = result if result.__class__ is np.ndarray else np.asarray(result)
+                for i in spent:
+                    values[i] = None
+        finally:
+            loud(token)
+        count = self.count
+        return [args[i] if i < count else array(t, values[i]) for i, t in self.outputs]
+
+
+def schedule(program: Program) -> Schedule | None:
+    """How NumPy runs a program; None if it has an operation that does not run there, or not simply."""
+    places: dict[Atom, int] = {v: i for i, v in enumerate(program.inputs)}
+    rest: list[Any] = []
+    count = len(program.inputs)
+
+    def place(atom: Atom, value: Any = None) -> int:
+        if atom not in places:
+            places[atom] = count + len(rest)
+            rest.append(ndarray(atom.value) if isinstance(atom, Literal) else None)
+        return places[atom]
+
+    rows = []
+    for eqn in program.equations:
+        if eqn.primitive.transparent or eqn.effects or not plan(
+                eqn.primitive, tuple([a.type for a in eqn.inputs]), eqn.params):
+            return None
+        rows.append((eqn, tuple([place(a) for a in eqn.inputs]), tuple([place(v) for v in eqn.outputs])))
+    outputs = [(place(a), a.type) for a in program.outputs]
+    needed = {i for i, _ in outputs}
+    needed.update(places[a] for eqn in program.equations for a in eqn.inputs if isinstance(a, Literal))
+    steps = []
+    for eqn, operands, results in reversed(rows):
+        spent = {i for i in (*operands, *results) if i not in needed}
+        needed |= spent
+        steps.append(Step(eqn.primitive.numpy, operands, eqn.params, results, tuple(spent)))
+    return Schedule(count, steps[::-1], outputs, rest)
+
+
+def known(args: Sequence[Any]) -> bool:
+    """Whether a schedule can run on these: Arrays and numbers, no tracers."""
+    return all([arg.__class__ is ConcreteArray or is_scalar(arg) for arg in args])
