@@ -41,8 +41,21 @@ class Staged:
         self.executable: Executable | None = None
 
 
+class _Signatures(dict[Any, Staged]):
+    """The signatures of a function. `age` counts how often they were forgotten."""
+
+    __slots__ = ("age",)
+
+    def __init__(self) -> None:
+        self.age = 0
+
+    def clear(self) -> None:
+        super().clear()
+        self.age += 1
+
+
 # Signatures of functions, shared by all `jit(f)` of one f, gone with the function.
-_caches: weakref.WeakKeyDictionary[Any, dict[Any, Staged]] = weakref.WeakKeyDictionary()
+_caches: weakref.WeakKeyDictionary[Any, _Signatures] = weakref.WeakKeyDictionary()
 
 
 def clear() -> None:
@@ -51,11 +64,11 @@ def clear() -> None:
         cache.clear()
 
 
-def _cache_of(fun: Any) -> dict[Any, Staged]:
+def _cache_of(fun: Any) -> _Signatures:
     try:
-        return _caches.setdefault(fun, {})
+        return _caches.setdefault(fun, _Signatures())
     except TypeError:  # not hashable, or no weak references
-        return {}
+        return _Signatures()
 
 
 def _names_and_numbers(fun: Any, nums: Any, names: Any, what: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
@@ -100,6 +113,7 @@ class Jitted:
         self.options = tuple(sorted(options.items())) if options else None
         self.plain = not (self.static_nums or self.static_names)
         self.cache = _cache_of(fun)
+        self.last: tuple[Any, ...] = (-1, None, None, None, None)  # a loop calls with the same types: nothing is hashed
         self.config = (self.static_nums, self.static_names, self.donate_nums, self.donate_names, self.options)
         functools.update_wrapper(self, fun, updated=())
 
@@ -115,7 +129,12 @@ class Jitted:
             leaves, in_tree = tree.flatten((args, kwargs))
             types = [x.type for x in leaves if x.__class__ is ConcreteArray]
             if len(types) == len(leaves):
-                staged = self.cache.get((in_tree, tuple(types), (), self.config, config.program_key(), ()))
+                age, last_key, last_types, last_tree, staged = self.last
+                key = config.program_key()
+                if age != self.cache.age or key is not last_key or types != last_types or in_tree != last_tree:
+                    staged = self.cache.get((in_tree, tuple(types), (), self.config, key, ()))
+                    if staged is not None:
+                        self.last = self.cache.age, key, types, in_tree, staged
                 if staged is not None and staged.executable is not None:
                     results = staged.executable.run(staged.captured + leaves if staged.captured else leaves)
                     return results[0] if staged.single else tree.unflatten(staged.out_tree, results)
@@ -283,7 +302,11 @@ def _check_results(staged: Staged, values: Sequence[Any], results: Sequence[Any]
         raise
 
 
-def jit(fun: Any = None, /, *, in_shardings: Any = None, out_shardings: Any = None, static_argnums: Any = None,
+_NOT_GIVEN: Any = object()
+
+
+def jit(fun: Any = _NOT_GIVEN, /, *, in_shardings: Any = _NOT_GIVEN, out_shardings: Any = _NOT_GIVEN,
+        static_argnums: Any = None,
         static_argnames: Any = None, donate_argnums: Any = None, donate_argnames: Any = None,
         keep_unused: bool = False, device: Any = None, backend: str | None = None, inline: bool = False,
         compiler_options: dict[str, Any] | None = None) -> Any:
@@ -304,7 +327,7 @@ def jit(fun: Any = None, /, *, in_shardings: Any = None, out_shardings: Any = No
     Example:
       >>> jit(lambda x: x * 2)(jnp.arange(3))
     """
-    if fun is None:
+    if fun is _NOT_GIVEN:
         return functools.partial(
             jit, in_shardings=in_shardings, out_shardings=out_shardings, static_argnums=static_argnums,
             static_argnames=static_argnames, donate_argnums=donate_argnums, donate_argnames=donate_argnames,
@@ -312,6 +335,7 @@ def jit(fun: Any = None, /, *, in_shardings: Any = None, out_shardings: Any = No
             compiler_options=compiler_options)
     check_callable(fun, "jit")
     for given in tree.leaves((in_shardings, out_shardings)):
-        if not isinstance(given, PartitionSpec):  # specs name the axes of a mesh that may be set later
+        # Specs name the axes of a mesh that may be set later.
+        if given is not _NOT_GIVEN and not isinstance(given, PartitionSpec):
             single_device(as_sharding(given, "jit"), "jit")
     return Jitted(fun, static_argnums, static_argnames, donate_argnums, donate_argnames, compiler_options)

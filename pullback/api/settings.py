@@ -27,7 +27,7 @@ from pullback.core.config import (
     threefry_partitionable,
 )
 from pullback.interpret import tape
-from pullback.runtime import eager
+from pullback.runtime import eager, remember
 
 __all__ = ["check_bounds", "check_tracer_leaks", "checking_leaks", "clear_caches", "config", "debug_infs",
            "debug_key_reuse", "debug_nans", "default_matmul_precision", "default_prng_impl", "disable_jit",
@@ -121,3 +121,4 @@ def clear_caches() -> None:
     jit.clear()
     eager.clear()
     tape.clear()
+    remember.clear()

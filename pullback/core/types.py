@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core import dtypes
+from pullback.core import dtypes, errors
 from pullback.core.config import enable_x64
 
 DType = Any  # np.dtype, or dtypes.KeyDtype for arrays of PRNG keys
@@ -128,6 +128,11 @@ class Linear:
     def __repr__(self) -> str:
         return f"Linear({self.type})"
 
+    def misused(self) -> Exception:
+        """The error where a rule needs the number: of an operation that is not linear in all that it is asked for."""
+        return errors.make(errors.MissingRuleError, f"an operation is not linear in its operand {self.type}, and a "
+                           "transpose needs a linear function", op="", fix="close over what is not linear")
+
 
 _SCALARS = (bool, int, float, complex)
 
@@ -142,6 +147,8 @@ def scalar_type(value: Any) -> ArrayType:
     key = value.dtype if isinstance(value, np.generic) else (type(value), enable_x64.value)
     known = _SCALAR_TYPES.get(key)
     if known is None:
+        if isinstance(value, Linear):
+            raise value.misused()
         dtype = value.dtype if isinstance(value, np.generic) else dtypes.python_scalar_dtype(type(value))
         weak = not isinstance(value, np.generic | bool)
         known = _SCALAR_TYPES[key] = ArrayType((), dtype, weak)

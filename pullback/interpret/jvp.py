@@ -18,7 +18,7 @@ from pullback.core.types import Zero
 from pullback.core.vector import instantiate
 from pullback.interpret.evaluate import evaluate
 from pullback.interpret.mark import run_marked
-from pullback.interpret.stage import stage
+from pullback.interpret.stage import closed
 
 
 class JVPTracer(Tracer):
@@ -136,8 +136,7 @@ def _jvp_program(program: Program, nonzero: tuple[bool, ...], wanted: tuple[bool
         return outputs + [instantiate(t) for t, flag in zip(tangents, mask, strict=True) if flag]
 
     tangent_types = [t.tangent() for t, flag in zip(types, nonzero, strict=True) if flag]
-    derived, captured = stage(values_and_tangents, types + tangent_types, name=f"jvp_{program.name}", what="jvp")
-    assert not captured
+    derived = closed(values_and_tangents, types + tangent_types, name=f"jvp_{program.name}", what="jvp")
     return derived, tuple(mask)
 
 

@@ -20,7 +20,7 @@ from pullback.core.vector import instantiate, zeros
 from pullback.interpret import tape
 from pullback.interpret.evaluate import evaluate
 from pullback.interpret.jvp import JVPTrace, JVPTracer, inexact
-from pullback.interpret.stage import RecordedTracer, Recorder, stage
+from pullback.interpret.stage import RecordedTracer, Recorder, closed
 
 
 class LinearTrace(Recorder):
@@ -181,8 +181,7 @@ def linearize_program(program: Program, nonzero: tuple[bool, ...], wanted: tuple
         found.extend([linearized, tuple(sources)])
         return outputs + extra
 
-    staged, captured = stage(forward, types, name=f"forward_{program.name}", what="grad/vjp")
-    assert not captured
+    staged = closed(forward, types, name=f"forward_{program.name}", what="grad/vjp")
     linearized, sources = found
     return LinearizedProgram(staged, linearized.program, linearized.outputs, sources)
 

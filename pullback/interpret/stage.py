@@ -14,7 +14,7 @@ from pullback.core import source
 from pullback.core.primitive import Primitive
 from pullback.core.program import Atom, Equation, Literal, Program, Var
 from pullback.core.trace import Trace, Tracer, leaked, opened
-from pullback.core.types import ArrayType, is_scalar
+from pullback.core.types import ArrayType, Linear, is_scalar
 
 
 class RecordedTracer(Tracer):
@@ -27,6 +27,9 @@ class RecordedTracer(Tracer):
         self.var = var
         self.type = var.type
         self.source = at
+
+    def concrete(self) -> Any:
+        return self.trace.concrete(self.var)  # type: ignore[attr-defined]
 
     def why_unknown(self) -> tuple[str, ...]:
         return self.trace.why_unknown(self.var)  # type: ignore[attr-defined,no-any-return]
@@ -77,6 +80,10 @@ class Recorder(Trace):
         inputs = [var for var, _ in captured] + self.inputs
         return Program(inputs, self.equations, atoms, name), [value for _, value in captured]
 
+    def concrete(self, var: Var) -> Any:
+        """What a variable stands for, where the trace knows it."""
+        return None
+
     def why_unknown(self, var: Var) -> tuple[str, ...]:
         return ()
 
@@ -91,6 +98,13 @@ class StageTrace(Recorder):
         self.input_names = input_names
 
     process = Recorder.record
+
+    def run(self, function: Callable[..., Sequence[Any]], types: Sequence[ArrayType]) -> tuple[Program, list[Any]]:
+        """See `stage`."""
+        inputs = [self.input(t) for t in types]
+        with opened(self):
+            outputs = function(*inputs)
+            return self.finish(outputs, self.name or "main")
 
     def describe(self) -> str:
         return f"{self.what} of {self.name}" if self.name else self.what
@@ -115,8 +129,17 @@ def stage(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType], *,
     Returns the program, whose inputs are first the captured values and then one input per type, and
     the list of captured values.
     """
-    trace = StageTrace(name, what, input_names)
-    inputs = [trace.input(t) for t in types]
-    with opened(trace):
-        outputs = function(*inputs)
-        return trace.finish(outputs, name or "main")
+    return StageTrace(name, what, input_names).run(function, types)
+
+
+class NotClosed(AssertionError):
+    """A rule brought an array of its own, which a program cannot hold."""
+
+
+def closed(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType], *, name: str, what: str) -> Program:
+    """`stage` of a function that closes over nothing: a program to keep."""
+    program, captured = stage(function, types, name=name, what=what)
+    for value in captured:
+        # The operand of an operation that is not linear in it, or an array.
+        raise value.misused() if isinstance(value, Linear) else NotClosed(f"{name} closes over {value.type}")
+    return program

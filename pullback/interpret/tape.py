@@ -21,6 +21,7 @@ from pullback.core.program import Atom, Equation, Program, Var, single
 from pullback.core.source import Source
 from pullback.core.trace import Trace
 from pullback.core.types import ArrayType, is_scalar, scalar_type
+from pullback.interpret.stage import NotClosed
 
 _KEPT = 2048  # rules, and tapes
 
@@ -116,7 +117,10 @@ def _work_out(primitive: Primitive, types: tuple[ArrayType, ...], nonzero: tuple
               parent: Trace, derive: Callable[..., Any]) -> Rule | None:
     if primitive.transparent or primitive.programs or primitive.expands("linearize"):
         return None
-    derived = derive(single(primitive, types, params), nonzero)
+    try:
+        derived = derive(single(primitive, types, params), nonzero)
+    except NotClosed:
+        return None
     run = parent.schedule(derived.forward)
     linear: Program = derived.linear
     # A tangent that is passed on as it is, or made twice, has no variable of its own for an Entry to name.

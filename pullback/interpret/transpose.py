@@ -16,7 +16,7 @@ from pullback.core.program import Atom, Literal, Program, Var
 from pullback.core.trace import Tracer, base, bind, current, type_of
 from pullback.core.types import Linear, Zero
 from pullback.core.vector import add, instantiate
-from pullback.interpret.stage import stage
+from pullback.interpret.stage import NotClosed, closed, stage
 
 
 def backward(program: Program, linear: Sequence[bool], args: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
@@ -89,8 +89,12 @@ def _at_once(program: Program, linear: tuple[bool, ...], args: Sequence[Any], ct
     given = [*args, *[ct for ct in cts if not isinstance(ct, Zero)]]
     if current() is not base() or any([isinstance(x, Tracer) for x in given]):
         return None
-    derived, made = program.memo(transpose_program, linear, tuple([not isinstance(ct, Zero) for ct in cts]))
-    run = base().schedule(derived)
+    try:
+        derived, made = program.memo(transpose_program, linear, tuple([not isinstance(ct, Zero) for ct in cts]))
+    except NotClosed:
+        run = None
+    else:
+        run = base().schedule(derived)
     if run is None:
         return None
     results, flags = iter(run(given)), iter(made)
@@ -137,6 +141,4 @@ def _transpose_program(program: Program, linear: tuple[bool, ...], nonzero: tupl
         mask.extend([full or not isinstance(ct, Zero) for ct in results])
         return [instantiate(ct) for ct, flag in zip(results, mask, strict=True) if flag]
 
-    derived, captured = stage(cotangents, known + ct_types, name=f"transpose_{program.name}", what="vjp")
-    assert not captured
-    return derived, tuple(mask)
+    return closed(cotangents, known + ct_types, name=f"transpose_{program.name}", what="vjp"), tuple(mask)

@@ -15,7 +15,7 @@ from pullback.core.program import Program
 from pullback.core.trace import Trace, Tracer, current, named_axis, opened, running, type_of
 from pullback.core.vector import broadcast
 from pullback.interpret.evaluate import evaluate
-from pullback.interpret.stage import stage
+from pullback.interpret.stage import closed
 
 
 class BatchTracer(Tracer):
@@ -105,6 +105,5 @@ def _batch_program(program: Program, size: int, batched: tuple[bool, ...], wante
         return [broadcast(x, size) if want and not flag else x
                 for x, flag, want in zip(outputs, flags, mask, strict=True)]
 
-    derived, captured = stage(all_elements, types, name=f"batch_{program.name}", what="vmap")
-    assert not captured
+    derived = closed(all_elements, types, name=f"batch_{program.name}", what="vmap")
     return derived, tuple(mask)

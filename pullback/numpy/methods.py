@@ -17,6 +17,7 @@ from pullback.numpy.indexing import At, getitem
 from pullback.ops import elementwise as ops
 from pullback.ops import move
 from pullback.ops.convert import bitcast_convert_type, convert_element_type, copy
+from pullback.runtime.remember import remembered
 
 # Functions whose first argument is the array, and whose other arguments are those of the method.
 _FUNCTIONS = (
@@ -236,19 +237,21 @@ def install(module: Any) -> None:
         if name in names:
             setattr(Array, name, names[name])
     for name, function in _ARITHMETIC.items():
+        function = remembered(function)
         setattr(Array, f"__{name}__", _binary(f"__{name}__", function))
         setattr(Array, f"__r{name}__", _reflected(f"__r{name}__", function))
     for name, function in _COMPARISONS.items():
-        setattr(Array, f"__{name}__", _binary(f"__{name}__", function))
+        setattr(Array, f"__{name}__", _binary(f"__{name}__", remembered(function)))
     for name, function in _UNARY.items():
-        setattr(Array, f"__{name}__", _unary(f"__{name}__", function))
+        setattr(Array, f"__{name}__", _unary(f"__{name}__", remembered(function)))
     if "matmul" in names:
         Array.__matmul__ = _binary("__matmul__", names["matmul"])  # type: ignore[attr-defined]
         Array.__rmatmul__ = _reflected("__rmatmul__", names["matmul"])  # type: ignore[attr-defined]
-    for function in (__getitem__, __contains__, __round__, __array_namespace__, __buffer__, reshape, flatten, transpose,
-                     astype, tobytes, view, byteswap, clone, compress):
+    for function in (__getitem__, __round__, reshape, flatten, transpose, astype, view):
+        setattr(Array, function.__name__, remembered(function))
+    for function in (__contains__, __array_namespace__, __buffer__, tobytes, byteswap, clone, compress):
         setattr(Array, function.__name__, function)
-    for name, getter in (("T", shape.transpose), ("mT", shape.matrix_transpose), ("real", elementwise.real),
-                         ("imag", elementwise.imag), ("at", At), ("flat", _no_flat),
+    for name, getter in (("T", remembered(shape.transpose)), ("mT", remembered(shape.matrix_transpose)),
+                         ("real", elementwise.real), ("imag", elementwise.imag), ("at", At), ("flat", _no_flat),
                          ("__numpy_dtype__", lambda self: self.dtype)):
         setattr(Array, name, property(getter))

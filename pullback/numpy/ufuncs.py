@@ -40,6 +40,7 @@ from pullback.ops import move
 from pullback.ops.families import fit
 from pullback.ops.index import default_fill
 from pullback.ops.reduce import reduce_and, reduce_or, reduce_xor
+from pullback.runtime.remember import remembered
 
 __all__ = [
     "add", "bitwise_and", "bitwise_or", "bitwise_xor", "frompyfunc", "logaddexp", "logaddexp2", "logical_and",
@@ -354,7 +355,7 @@ def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, *, identity: An
 
 def _of(function: Callable[..., Any], identity: Any = None, **own: Any) -> ufunc:
     arguments = 1 if function is elementwise.negative else 2
-    made = ufunc(function, arguments, 1, identity=identity, call=function, **own)
+    made = ufunc(function, arguments, 1, identity=identity, call=remembered(function), **own)
     made.__module__ = "pullback.numpy"
     return made
 

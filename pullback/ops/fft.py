@@ -13,9 +13,9 @@ from pullback.core import dtypes, errors
 from pullback.core.primitive import Example, Outputs, Primitive
 from pullback.core.trace import bind
 from pullback.core.types import ArrayType
-from pullback.core.values import value
-from pullback.ops.elementwise import conj, mul
-from pullback.ops.move import broadcast_in_dim
+from pullback.ops.elementwise import conj, eq, mul, number, select_n
+from pullback.ops.integer import or_
+from pullback.ops.move import iota
 
 MAX_AXES = 3  # what XLA transforms at once
 
@@ -79,15 +79,12 @@ class Fft(Primitive):
         if kind in (FftType.FFT, FftType.IFFT):  # the matrices are symmetric
             return [self(ct, kind=kind, lengths=lengths)]
         # The half spectrum of a real signal: its terms but the first (and for even n the last) stand for two.
-        half = n // 2 + 1
-        inner = np.arange(half)
-        twice = (inner > 0) & (2 * inner != n)
         if kind is FftType.RFFT:
             # Re sum_k ct[k] exp(-2 pi i j k / n) = n irfft(conj(ct) / weight)[j], weight 2 where a term counts twice.
-            scaled = _along_last(conj(ct), np.where(twice, size / 2, size))
+            scaled = _weighted(conj(ct), n, size, size / 2)
             return [self(scaled, kind=FftType.IRFFT, lengths=lengths)]
         spectrum = conj(self(ct, kind=FftType.RFFT, lengths=lengths))
-        return [_along_last(spectrum, np.where(twice, 2 / size, 1 / size))]
+        return [_weighted(spectrum, n, 1 / size, 2 / size)]
 
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], **params: Any
               ) -> tuple[Outputs, list[bool]]:
@@ -114,11 +111,12 @@ class Fft(Primitive):
         return jax.lax.fft(x, jax.lax.FftType(int(kind)), lengths)
 
 
-def _along_last(x: Any, factors: np.ndarray) -> Any:
-    """`x` times factors[i] at place i of its last axis."""
+def _weighted(x: Any, n: int, once: float, twice: float) -> Any:
+    """`x`, half a spectrum of `n` terms, times `twice` where a term stands for two, and `once` where for itself."""
     t = x.type
-    scale = value(factors.astype(t.dtype))
-    return mul(x, broadcast_in_dim(scale, shape=t.shape, dims=(t.ndim - 1,)))
+    place = iota(shape=t.shape, dtype=dtypes.int32, axis=t.ndim - 1)
+    alone = or_(eq(place, number(place, 0)), eq(place, number(place, n // 2 if n % 2 == 0 else 0)))
+    return mul(x, select_n(alone, number(x, twice), number(x, once)))
 
 
 fft = Fft("fft")

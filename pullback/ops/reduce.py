@@ -228,7 +228,8 @@ class ReduceExtreme(Reduce):
 
     def numpy(self, x: np.ndarray, *, axes: Axes) -> Outputs:  # type: ignore[override]
         (out,) = super().numpy(x, axes=axes)
-        if dtypes.is_float(x.dtype) and (zero := np.asarray(out == 0)).any():
+        zero = out == 0
+        if (zero.any() if out.ndim else zero) and dtypes.is_float(x.dtype):
             # Of 0.0 and -0.0 the first is the larger; NumPy takes either.
             largest = self.ufunc is np.maximum
             found = np.any((x == 0) & (np.signbit(x) != largest), axis=axes)

@@ -22,7 +22,7 @@ from pullback.interpret.evaluate import evaluate
 from pullback.interpret.jet import collect, jet_program, moves
 from pullback.interpret.jvp import inexact, jvp_program, jvp_program_with
 from pullback.interpret.linearize import LinearizedProgram, linearize_program
-from pullback.interpret.stage import stage
+from pullback.interpret.stage import closed, stage
 from pullback.interpret.transpose import transpose_program_full
 from pullback.interpret.vmap import batch_program, batch_program_with
 from pullback.ops.call import AGAIN, call_program, spread
@@ -428,9 +428,8 @@ def _transposed_step(program: Program, linear: tuple[bool, ...], live: tuple[boo
         ct_consts, ct_carry, ct_rows = cut(results, len(sum_types), n_carry)
         return [*(add(s, ct) for s, ct in zip(sums, ct_consts, strict=True)), *ct_carry, *ct_rows]
 
-    staged, captured = stage(step, [*known_consts, *sum_types, *carry_types, *known_rows, *ct_types],
-                             name=f"transpose_{program.name}", what="vjp")
-    assert not captured
+    staged = closed(step, [*known_consts, *sum_types, *carry_types, *known_rows, *ct_types],
+                    name=f"transpose_{program.name}", what="vjp")
     return staged
 
 

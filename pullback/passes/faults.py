@@ -20,7 +20,7 @@ from pullback.core.trace import bind, type_of
 from pullback.core.types import ArrayType, Zero, is_scalar
 from pullback.core.vector import instantiate
 from pullback.interpret.evaluate import evaluate
-from pullback.interpret.stage import stage
+from pullback.interpret.stage import closed, stage
 from pullback.interpret.vmap import vmap
 from pullback.ops.check import EFFECT, JaxRuntimeError, Message, check
 from pullback.ops.custom import custom_jvp_call, custom_linear, custom_vjp_call
@@ -193,8 +193,7 @@ def checked(program: Program, enabled: Enabled) -> Checked:
     def everything(*xs: Any) -> list[Any]:
         outputs = run(program, xs, state, enabled)
         return [*state.values, *outputs]
-    derived, captured = stage(everything, program.input_types, name=program.name, what="checkify")
-    assert not captured
+    derived = closed(everything, program.input_types, name=program.name, what="checkify")
     return Checked(derived, tuple(state.faults), tuple([t for t, _ in state.slots]))
 
 
@@ -345,9 +344,7 @@ def _in_loop(program: Program, enabled: Enabled, at: int, test: Program | None =
 
     types = program.input_types
     tests = test.input_types[:n_test] if test else []
-    derived, captured = stage(step, [*tests, *types[:at], _CODE, *layout, *types[at:]], name=program.name,
-                              what="checkify")
-    assert not captured
+    derived = closed(step, [*tests, *types[:at], _CODE, *layout, *types[at:]], name=program.name, what="checkify")
     return derived, faults, layout
 
 
