@@ -35,7 +35,7 @@ def loss(steps: int, note: Callable[[], None], **how: Any) -> Callable[[Any], An
     def step(state: Any) -> Any:
         note()
         return state[0] + 1, jnp.sin(state[1]) * 1.01
-    return lambda x: jnp.sum(lax.while_loop(lambda state: state[0] < steps, step, (0, x), **how)[1])
+    return lambda x: jnp.sum(pullback.while_loop(lambda state: state[0] < steps, step, (0, x), **how)[1])
 
 
 def measure(steps: int, x: Any, **how: Any) -> tuple[int, float]:

@@ -42,6 +42,7 @@ _NAMES: dict[str, str] = {
         "runtime.pjrt": "Device",
         "runtime.sharding": "NamedSharding P Shard get_mesh make_mesh set_mesh",
         "sharding": "reshard",
+        "lax.loops": "while_loop",
         "numpy.positions": "ds",
     }.items() for name in names.split()
 }

@@ -138,6 +138,11 @@ class Pullback:
         self.residuals = list(residuals)
         self.static = static
 
+    @property
+    def out_nzs(self) -> tuple[bool, ...]:
+        """Of each leaf of the output, whether it has a derivative by an argument."""
+        return tuple(self.static[2])
+
     def __call__(self, cotangent: Any) -> Any:
         """The cotangents of the arguments, one per argument.
 
@@ -164,14 +169,47 @@ class Pullback:
 tree.register_pytree_node(Pullback, lambda p: (p.residuals, p.static), lambda static, leaves: Pullback(leaves, static))
 
 
+def _flags(given: Any, of: Any, op: str) -> list[bool]:
+    """A bool for each leaf of `of`, from `in_nzs`: bools, and tuples or `of`'s own containers of them."""
+    if isinstance(given, bool):
+        return [given] * len(tree.leaves(of))
+    parts, whole = None if given is None else tree.one_level(given), tree.one_level(of)
+    wanted = None if whole is None else list(whole[0])
+    if parts is None or wanted is None or not isinstance(given, (tuple, type(of))) or len(wanted) != len(given):
+        raise errors.value_error(f"in_nzs holds {given!r:.60} for {of!r:.60}; a bool is required, or a tuple with an "
+                                 "entry for each part", op=op, fix="pass a tuple with True or False for each argument")
+    return [flag for part, x in zip(parts[0], wanted, strict=True) for flag in _flags(part, x, op)]
+
+
+def _no_reduce_axes(given: Any, op: str) -> None:
+    if given:
+        raise errors.make(NotImplementedError, f"reduce_axes is {given!r}, which is not supported", op=op,
+                          fix="sum the cotangents with lax.psum")
+
+
+def _linearized(flat: FlatFunction, leaves: Sequence[Any], flags: Sequence[bool]) -> tuple[list[Any], Any, Any]:
+    """Outputs, the linear program, and which of the leaves it takes tangents of: none where the flag is False."""
+    def some(*given: Any) -> Any:
+        rest = iter(given)
+        return flat(*[next(rest) if flag else leaf for leaf, flag in zip(leaves, flags, strict=True)])
+
+    outputs, linearized = linearize_flat(some, [leaf for leaf, flag in zip(leaves, flags, strict=True) if flag])
+    taken = iter(linearized.inputs)
+    return outputs, linearized, tuple([flag and next(taken) for flag in flags])
+
+
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Sequence[Any] = (),
-        strong_zeros: bool = False) -> Any:
+        saveable_args: Any = True, in_nzs: Any = None, strong_zeros: bool = False) -> Any:
     """The value of a function and its pullback (reverse mode).
 
     Args:
       fun: a function of arrays or pytrees of arrays.
       *primals: its arguments.
       has_aux: whether `fun` returns (output, aux); aux is passed through.
+      saveable_args: has to be True: arguments are kept for the backward pass where it needs them.
+      in_nzs: which arguments are differentiated: a bool, or a tuple of them for the arguments, and for parts of an
+        argument in turn. The cotangents of the others are zero. None: all. `pullback.out_nzs` says of each output
+        whether it has a derivative.
       strong_zeros: as of value_and_grad.
 
     Returns:
@@ -186,23 +224,25 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
       >>> (x_ct,) = pullback(1.0)
     """
     check_callable(fun, "vjp")
-    if reduce_axes:
-        raise errors.make(NotImplementedError, "reduce_axes is not supported", op="vjp",
-                          fix="sum the cotangents with lax.psum")
+    _no_reduce_axes(reduce_axes, "vjp")
+    if not all(tree.leaves(saveable_args)):
+        raise errors.make(NotImplementedError, f"saveable_args is {saveable_args!r}, True is required", op="vjp",
+                          fix="checkpoint the function where the arguments are too large to keep")
     with _strongly(strong_zeros):
-        return _vjp(fun, primals, has_aux, "vjp")
+        return _vjp(fun, primals, has_aux, "vjp", in_nzs)
 
 
-def _vjp(fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool, op: str) -> Any:
+def _vjp(fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool, op: str, in_nzs: Any = None) -> Any:
     leaves, in_tree = flatten_args(tuple(primals), names=lambda: argument_names(fun, primals))
     flat = FlatFunction(fun, in_tree, has_aux=has_aux, op=op)
-    outputs, linearized = linearize_flat(flat, leaves)
+    outputs, linearized, taken = _linearized(
+        flat, leaves, [True] * len(leaves) if in_nzs is None else _flags(in_nzs, tuple(primals), op))
     count = flat.count
     program = linearized.program
     if any(linearized.outputs[count:]):  # tangents of aux are not wanted
         program = _first_outputs(program, sum(linearized.outputs[:count]))
     out_types = tuple(type_of(o) for o in outputs[:count])
-    static = (program, linearized.inputs, linearized.outputs[:count], tuple(type_of(x) for x in leaves), in_tree,
+    static = (program, taken, linearized.outputs[:count], tuple(type_of(x) for x in leaves), in_tree,
               out_types, flat.out_tree, config.strong_zeros.value)
     result = tree.unflatten(flat.out_tree, outputs[:count]), Pullback(linearized.residuals, static)
     return (*result, _aux(flat, outputs[count:])) if has_aux else result
@@ -250,13 +290,15 @@ def fwd_and_bwd(fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: 
     return (jit(forward_pass), jit(backward_pass)) if jitted else (forward_pass, backward_pass)
 
 
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strong_zeros: bool = False) -> Any:
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, in_nzs: Any = None,
+              strong_zeros: bool = False) -> Any:
     """The value of a function and its derivative at a point as a linear function.
 
     Args:
       fun: a function of arrays or pytrees of arrays.
       *primals: its arguments.
       has_aux: whether `fun` returns (output, aux).
+      in_nzs: as of vjp; tangents of the arguments that are not differentiated count as zero.
       strong_zeros: as of value_and_grad.
 
     Returns:
@@ -272,19 +314,20 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, str
     types = [type_of(leaf) for leaf in leaves]
     flat = FlatFunction(fun, in_tree, has_aux=has_aux, op="linearize")
     strong_zeros = strong_zeros or config.strong_zeros.value
+    flags = [True] * len(leaves) if in_nzs is None else _flags(in_nzs, primals, "linearize")
     with _strongly(strong_zeros):
-        outputs, linearized = linearize_flat(flat, leaves)
+        outputs, linearized, taken = _linearized(flat, leaves, flags)
     out_types = [type_of(o) for o in outputs[: flat.count]]
 
     def f_jvp(*tangents: Any) -> Any:
         dots = _vectors(tangents, in_tree, types, leaves, "tangent", "the primals", "linearize")
-        known = [instantiate(_given(dot, t)) for dot, t, flag in zip(dots, types, linearized.inputs, strict=True)
-                 if flag]
+        known = [instantiate(_given(dot, t)) for dot, t, flag in zip(dots, types, taken, strict=True) if flag]
         with _strongly(strong_zeros):
             results = iter(evaluate(linearized.program, [*linearized.residuals, *known]))
         out_dots = [next(results) if flag else None for flag in linearized.outputs[: flat.count]]
         return tree.unflatten(flat.out_tree, _materialize(out_dots, out_types))
 
+    f_jvp.out_nzs = tuple(linearized.outputs[: flat.count])  # type: ignore[attr-defined]
     result = tree.unflatten(flat.out_tree, outputs[: flat.count]), f_jvp
     return (*result, _aux(flat, outputs[flat.count:])) if has_aux else result
 
@@ -308,6 +351,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
       6.0
     """
     check_callable(fun, "linear_transpose")
+    _no_reduce_axes(reduce_axes, "linear_transpose")
     leaves, in_tree = tree.flatten(primals)
     types = [ArrayType(tuple(x.shape), dtypes.canonicalize(x.dtype)) if hasattr(x, "dtype") else type_of(value(x))
              for x in leaves]
@@ -336,7 +380,7 @@ def _argnums(argnums: Any, count: int, op: str) -> tuple[int, ...]:
     result = []
     for n in numbers:
         if not -count <= n < count:
-            raise errors.make(ValueError, f"argnums {n} is out of range: the function was called with "
+            raise errors.make(errors.OperandError, f"argnums {n} is out of range: the function was called with "
                               f"{count} positional argument{'s' * (count != 1)}", op=op,
                               fix="count positional arguments from 0, and pass what is differentiated by position")
         result.append(int(n) % count)
@@ -404,6 +448,7 @@ def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, ha
       >>> loss, g = value_and_grad(lambda w: jnp.sum(w ** 2))(jnp.ones(3))
     """
     check_callable(fun, "value_and_grad")
+    _no_reduce_axes(reduce_axes, "value_and_grad")
     return _value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, strong_zeros, "value_and_grad")
 
 
@@ -464,6 +509,7 @@ def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: boo
       >>> grad(jnp.tanh)(0.0)
     """
     check_callable(fun, "grad")
+    _no_reduce_axes(reduce_axes, "grad")
     with_value = _value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, strong_zeros, "grad")
 
     @functools.wraps(fun)

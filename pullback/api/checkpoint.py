@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name
@@ -131,44 +131,66 @@ class _Either(NamedTuple):
         return self.first(primitive, *types, **params) or self.second(primitive, *types, **params)
 
 
-def checkpoint(fun: Any = None, /, *, prevent_cse: bool = True, policy: Policy | None = None,
-               static_argnums: int | tuple[int, ...] = (), concrete: bool = False) -> Any:
+def checkpoint(fun: Callable[..., Any], *, prevent_cse: Any = True, policy: Policy | None = None,
+               static_argnums: int | tuple[int, ...] = (), static_argnames: str | Iterable[str] = ()
+               ) -> Callable[..., Any]:
     """A function whose reverse mode keeps its inputs and computes the rest again.
 
     Args:
       fun: a function of arrays or pytrees of arrays.
       policy: which intermediate values to keep all the same; one of checkpoint_policies. None: none.
-      static_argnums: arguments that are Python values.
+      static_argnums, static_argnames: arguments that are Python values, by position or by keyword.
       prevent_cse: accepted; XLA is always kept from undoing the second computation.
+
+    Raises:
+      ValueError: a number in static_argnums is that of no positional argument of the call.
 
     Example:
       >>> grad(checkpoint(lambda x: jnp.sum(jnp.sin(jnp.sin(x)))))(jnp.ones(3))
     """
-    if fun is None:
-        return functools.partial(checkpoint, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums)
     check_callable(fun, "checkpoint")
     static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
 
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        for n in static:
+            if not -len(args) <= n < len(args):
+                raise errors.value_error(f"static_argnums has {n}, and {function_name(fun)} got {len(args)} positional "
+                                         "arguments", op="checkpoint", fix="count from 0; name keywords in "
+                                         "static_argnames")
         numbers = {n % len(args) for n in static}
         dynamic = tuple(x for i, x in enumerate(args) if i not in numbers)
+        static_kwargs = {k: v for k, v in kwargs.items() if k in names}
+        dynamic_kwargs = {k: v for k, v in kwargs.items() if k not in names}
 
         def with_static(given: tuple[Any, ...], given_kwargs: dict[str, Any]) -> Any:
             rest = iter(given)
-            return fun(*(x if i in numbers else next(rest) for i, x in enumerate(args)), **given_kwargs)
+            return fun(*(x if i in numbers else next(rest) for i, x in enumerate(args)), **given_kwargs,
+                       **static_kwargs)
 
-        leaves, in_tree = flatten_args((dynamic, kwargs))
+        leaves, in_tree = flatten_args((dynamic, dynamic_kwargs))
         flat = FlatFunction(with_static, in_tree, op="checkpoint")
         program, captured = stage(flat, [type_of(x) for x in leaves], name=function_name(fun), what="checkpoint",
-                                  input_names=argument_names(fun, dynamic, kwargs))
+                                  input_names=argument_names(fun, dynamic, dynamic_kwargs))
         outputs = bind(ops.checkpoint, [*captured, *leaves], {"program": program, "policy": policy})
         return tree.unflatten(flat.out_tree, outputs)
 
     return checkpointed
 
 
-remat = checkpoint
+def remat(fun: Callable[..., Any], *, prevent_cse: Any = True, policy: Policy | None = None,
+          static_argnums: int | tuple[int, ...] = ()) -> Callable[..., Any]:
+    """`checkpoint` by its older name, without names of static arguments.
+
+    Args:
+      fun, prevent_cse, policy, static_argnums: as of `checkpoint`.
+
+    Example:
+      >>> print(grad(remat(lambda x: jnp.sin(jnp.sin(x))))(0.0))
+      1.0
+    """
+    return checkpoint(fun, prevent_cse=prevent_cse, policy=policy, static_argnums=static_argnums)
 
 
 class Residual(NamedTuple):
@@ -221,8 +243,8 @@ def residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> list[Residu
     return found
 
 
-def print_saved_residuals(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     """Prints the values that `vjp` of a function would keep, a line each."""
-    for residual in residuals(fun, *args, **kwargs):
+    for residual in residuals(f, *args, **kwargs):
         print(residual)
 

@@ -13,6 +13,7 @@ from pullback.api.flat import FlatFunction, check_callable, flatten_args, functi
 from pullback.core import dtypes, errors, source, tree
 from pullback.core.array import Array
 from pullback.core.trace import bind, type_of
+from pullback.core.tree import map as map_tree
 from pullback.core.types import ArrayType, Zero
 from pullback.core.values import value
 from pullback.core.vector import add, instantiate
@@ -50,9 +51,9 @@ class CustomVJPPrimal:
         self.perturbed = perturbed
 
 
-def custom_vjp_primal_tree_values(args: Any) -> Any:
+def custom_vjp_primal_tree_values(tree: Any) -> Any:
     """The values in a tree of arguments of a forward rule with symbolic_zeros=True."""
-    return tree.map(lambda x: x.value if isinstance(x, CustomVJPPrimal) else x, args,
+    return map_tree(lambda x: x.value if isinstance(x, CustomVJPPrimal) else x, tree,
                     is_leaf=lambda x: isinstance(x, CustomVJPPrimal))
 
 
@@ -344,16 +345,28 @@ def _length(result: Any) -> str:
     return f"a tuple of {len(result)}" if isinstance(result, tuple) else f"a {type(result).__name__}"
 
 
-def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
+def custom_gradient(fun: Callable[..., Any] | None = None, *, with_logs: bool = False) -> Callable[..., Any]:
     """A function that returns its value and its own vjp: fun(*args) -> (output, ct -> cotangents).
 
     The vjp may return one cotangent (not in a tuple) where there is one argument.
+
+    Args:
+      fun: None: the decorator for it.
+      with_logs: has to be False: pullbacks carry cotangents and nothing else.
+
+    Raises:
+      NotImplementedError: with_logs is set.
 
     Example:
       >>> cube = custom_gradient(lambda x: (x ** 3, lambda ct: ct * 3 * x ** 2))
       >>> grad(cube)(2.0).item()
       12.0
     """
+    if with_logs:
+        raise errors.make(NotImplementedError, "with_logs is not supported", op="custom_gradient",
+                          fix="record values in the backward rule with debug.callback")
+    if fun is None:
+        return custom_gradient
     check_callable(fun, "custom_gradient")
 
     @custom_vjp

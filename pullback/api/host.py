@@ -89,14 +89,32 @@ def io_callback(callback: Callable[..., Any], result_shape_dtypes: Any, *args: A
     return tree.unflatten(out_tree, _bind(callback, types, out_tree, effect, "sequential", args, kwargs, "io_callback"))
 
 
-def callback(callback: Callable[..., Any], *args: Any, ordered: bool = False, partitioned: bool = False, **kwargs: Any
-             ) -> None:
+def callback(callback: Callable[..., Any] | None = None, *args: Any, ordered: bool = False, partitioned: bool = False,
+             **kwargs: Any) -> Any:
     """Calls a Python function for its effect, with the values of the arguments; its result is dropped.
+
+    Args:
+      callback: takes the arguments. None: the function that takes it and them, under these options.
+      ordered: keep the order of the program.
 
     Example:
       >>> jit(lambda x: pullback.debug.callback(print, x))(1)
       1
     """
+    if callback is None:
+        return _with_options(_called, "debug.callback", args, kwargs, ordered)
+    _called(callback, args, kwargs, ordered)
+
+
+def _with_options(call: Callable[..., None], op: str, args: Any, kwargs: Any, *options: Any) -> Callable[..., None]:
+    """The second of two calls: it takes what the first, which takes the options, has not got."""
+    if args or kwargs:
+        raise errors.type_error(f"got the arguments {[*args, *kwargs]} and not what they are for", op=op,
+                                fix="pass options in the first call, and everything else in the second")
+    return lambda what, *args, **kwargs: call(what, args, kwargs, *options)
+
+
+def _called(callback: Callable[..., Any], args: Any, kwargs: Any, ordered: bool) -> None:
     check_callable(callback, "debug.callback")
     _bind(callback, (), None, "ordered" if ordered else "unordered", None, args, kwargs, "debug.callback")
 
@@ -117,39 +135,58 @@ class _Values(string.Formatter):
         return ""
 
 
-def format_print(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False,
-                 skip_format_check: bool = False, **kwargs: Any) -> None:
+def format_print(fmt: str | None = None, *args: Any, ordered: bool = False, partitioned: bool = False,
+                 skip_format_check: bool = False, _use_logging: bool = False, **kwargs: Any) -> Any:
     """Prints values when the program runs: debug.print("x is {x}", x=x).
 
     Args:
-      fmt: a format string; `{}` and `{name}` stand for the arguments.
+      fmt: a format string; `{}` and `{name}` stand for the arguments. None: the function that takes it and them, under
+        these options.
       ordered: keep the order of the program.
+      skip_format_check: let arguments be that the format string does not use.
+      _use_logging: write to the log; see `debug.log`.
+
+    Example:
+      >>> jit(lambda x: pullback.debug.print(ordered=True)("x is {}", x))(1)
+      x is 1
     """
-    _formatted(print, "debug.print", fmt, args, ordered, skip_format_check, kwargs)
+    options = ("debug.log", _LOGGER.info) if _use_logging else ("debug.print", print)
+    if fmt is None:
+        return _with_options(_formatted, "debug.print", args, kwargs, ordered, skip_format_check, *options)
+    _formatted(fmt, args, kwargs, ordered, skip_format_check, *options)
 
 
-def format_log(fmt: str, *args: Any, ordered: bool = False, partitioned: bool = False,
-               skip_format_check: bool = False, **kwargs: Any) -> None:
+def format_log(fmt: str | None = None, *args: Any, ordered: bool = False, partitioned: bool = False,
+               skip_format_check: bool = False, _use_logging: bool = True, **kwargs: Any) -> Any:
     """`debug.print` to the log: a message of level INFO of the logger 'pullback.debug', when the program runs.
 
     Args as of `debug.print`.
     """
-    _formatted(_LOGGER.info, "debug.log", fmt, args, ordered, skip_format_check, kwargs)
+    return format_print(fmt, *args, ordered=ordered, partitioned=partitioned, skip_format_check=skip_format_check,
+                        _use_logging=_use_logging, **kwargs)
 
 
-def _formatted(write: Callable[[str], Any], op: str, fmt: str, args: Sequence[Any], ordered: bool, unchecked: bool,
-               kwargs: Any) -> None:
+def _formatted(fmt: str, args: Sequence[Any], kwargs: Any, ordered: bool, unchecked: bool, op: str,
+               write: Callable[[str], Any]) -> None:
     """Writes the filled-in format string when the program runs."""
     if not isinstance(fmt, str):
         raise errors.type_error(f"the format is {fmt!r:.60}, a string is required", op=op)
     if not unchecked:
         _Values(op).format(fmt, *args, **kwargs)
-    callback(lambda *a, **k: write(fmt.format(*a, **k)), *args, ordered=ordered, **kwargs)
+    _called(lambda *a, **k: write(fmt.format(*a, **k)), args, kwargs, ordered)
 
 
-def breakpoint_here(**_: Any) -> None:
-    """Stops in Python's debugger when the program runs to this place."""
-    callback(lambda: breakpoint(), ordered=False)  # noqa: T100
+def breakpoint_here(*, backend: str | None = None, filter_frames: bool = True, num_frames: int | None = None,
+                    ordered: bool = False, token: Any = None, **kwargs: Any) -> Any:
+    """Stops in Python's debugger when the program runs to this place.
+
+    Args:
+      ordered: keep the order of the program.
+      token: arrays that come back unchanged; their values are known when the program stops.
+      backend, filter_frames, num_frames, kwargs: accepted; the debugger is Python's, or that of PYTHONBREAKPOINT.
+    """
+    _called(lambda _: breakpoint(), (token,), {}, ordered)  # noqa: T100
+    return token
 
 
 def effects_barrier() -> None:

@@ -50,8 +50,8 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return tree.unflatten(flat.out_tree, [struct_of(t) for t in program.output_types])
 
 
-def make_jaxpr(fun: Callable[..., Any], static_argnums: Any = (), axis_env: Any = None, return_shape: bool = False,
-               **_: Any) -> Callable[..., Any]:
+def make_jaxpr(fun: Callable[..., Any], static_argnums: Any = (), axis_env: Any = None, return_shape: bool = False
+                ) -> Callable[..., Any]:
     """A function that returns the program of `fun` for its arguments.
 
     Args:

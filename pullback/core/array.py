@@ -114,7 +114,7 @@ class ConcreteArray(Array):
         if self.type.is_key:
             raise errors.make(TypeError, f"a key array of type {self.type} cannot become a NumPy array",
                               op="", fix="random.key_data(key) gives its uint32 words")
-        array = self.numpy()
+        array = np.asarray(self.numpy())  # a scalar of NumPy's may be held
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
         if copy:
@@ -176,7 +176,7 @@ class ConcreteArray(Array):
         return format(str(self), spec)
 
     def __str__(self) -> str:
-        return str(self.numpy())
+        return repr(self) if self.type.is_key else str(self.numpy())
 
     def __repr__(self) -> str:
         if self.type.is_key:

@@ -29,6 +29,7 @@ class _Overrides(threading.local):
 
 _overrides = _Overrides()
 _lock = threading.Lock()
+_NOT_GIVEN: Any = object()
 _version = 0  # counts changes of process-wide values
 unusual = 0  # how many settings that every operation or jitted call obeys differ from their default, somewhere
 
@@ -102,7 +103,11 @@ class Setting(Generic[T]):
             _overrides.values = before
             _overrides.key = None
 
-    def __call__(self, new_val: T = True) -> Any:  # type: ignore[assignment]
+    def __call__(self, new_val: Any = _NOT_GIVEN) -> Any:
+        if new_val is _NOT_GIVEN:
+            if not isinstance(self.default, bool):
+                raise TypeError(f"setting {self.name}: got no value, one is required, as {self.default!r}")
+            new_val = True
         return self._held(self._check(new_val))
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _TRANSFORMS = _PACKAGE + "api" + os.sep  # these call what users give them, which may be a function of ours
+_ERRORS = _PACKAGE + os.path.join("core", "errors.py")
 # Files whose frames stand between a user's call and ours without being either.
 _BETWEEN = {functools.__file__, contextlib.__file__, threading.__file__}
 
@@ -137,9 +138,9 @@ def called() -> str:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not is_internal(code.co_filename) or name and code.co_filename.startswith(_TRANSFORMS):
+        if not is_internal(code.co_filename) or code.co_filename.startswith(_TRANSFORMS):
             break
-        if not code.co_name.startswith("<"):
+        if not code.co_name.startswith("<") and code.co_filename != _ERRORS:
             name = code.co_name
         frame = frame.f_back
     return _OPERATORS.get(name, name.strip("_"))

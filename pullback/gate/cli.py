@@ -43,6 +43,9 @@ def _parser() -> Parser:
                         help="run this check alone; may be repeated, or a list with commas")
     output_options(parser)
     parser.add_argument("--seed", type=int, default=0, help="of everything random (default: %(default)s)")
+    parser.add_argument("--no-repair", action="store_true",
+                        help="where a failure names no line but that of a function, do not look for an edit that "
+                             "makes it hold")
     parser.add_argument("--quiet", "-q", action="store_true", help="no line per check on stderr")
     return parser
 
@@ -102,7 +105,7 @@ def _verify(options: argparse.Namespace) -> Report:
             model = find_model(module, path, name)
         code = code_digest(path)
         return note_code(verify_in(watch, engine, model, checks, options.seed, silent if options.quiet else progress,
-                                   name=options.target), code)
+                                   name=options.target, repair=not options.no_repair), code)
 
 
 def show(text: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,7 +22,7 @@ from pullback.gate.store.recording import latency, programs
 from pullback.gate.subject import params_digest
 from pullback.gate.values import EPSILON, digest, distance, dtype_name, is_float, number
 
-__all__ = ["Judged", "compare", "judge", "ulps"]
+__all__ = ["Judged", "compare", "judge", "same_model", "ulps"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +88,7 @@ def compare(session: Session, revision: Revision, precision: str = "", name: str
       UsageError: the record is of another model, or has no such case.
     """
     manifest = revision.manifest
-    _same_model(session, manifest)
+    same_model(session.params.paths, manifest)
     report = Report(name or manifest["model"]["name"], session.seed, session.engine.environment())
     report.environment["subject"] = {"params": params_digest(session.params)}
     report.environment["recorded"] = {"revision": revision.number, "reason": manifest["reason"],
@@ -98,7 +99,7 @@ def compare(session: Session, revision: Revision, precision: str = "", name: str
                                                          ("inputs", lambda found: _inputs(session, revision, found))]
     made = {case.name: case for case in cases(session)}
     for case in manifest["order"]:
-        runs.append((case, lambda found, case=case: _case(session, revision, case, made, precision, found)))
+        runs.append((case, functools.partial(_case, session, revision, case, made, precision)))
     runs += [("program", lambda found: _programs(session, revision, precision, found)),
              ("latency", lambda found: _latency(session, revision, found))]
     for title in only:
@@ -124,12 +125,13 @@ def compare(session: Session, revision: Revision, precision: str = "", name: str
     return report
 
 
-def _same_model(session: Session, manifest: dict[str, Any]) -> None:
+def same_model(paths: Sequence[str], manifest: dict[str, Any]) -> None:
+    """Refuses a record none of whose parameters has one of the given paths."""
     known = manifest["model"]
-    if known["params"] and not set(known["params"]) & set(session.params.paths):
+    if known["params"] and not set(known["params"]) & set(paths):
+        shown = [", ".join(path or "a single array" for path in some[:3]) for some in (known["params"], paths)]
         raise UsageError(f"the record is of another model, {known['name']!r}: no parameter has the same path "
-                         f"({', '.join(known['params'][:3])}; here {', '.join(session.params.paths[:3])})",
-                         "name the store of this model")
+                         f"({shown[0]}; here {shown[1]})", "name the store of this model")
 
 
 def _inputs(session: Session, revision: Revision, found: Recorder) -> str:

@@ -92,6 +92,15 @@ class Engine(Protocol):
         """Whether x is an array that stands for a value in a transformation."""
         ...
 
+    @property
+    def compiles(self) -> bool:
+        """Whether `jit` does compile."""
+        ...
+
+    def as_written(self) -> Engine:
+        """The same engine, whose `jit` gives the function itself."""
+        ...
+
     def call(self, function: Function, *args: Any) -> Any:
         """function(*args) with NumPy values in and out."""
         ...

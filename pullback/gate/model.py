@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pullback.gate.contract import Contract
 from pullback.gate.errors import UsageError
+from pullback.gate.sites import Site
 
 __all__ = ["BareFunction", "DEFAULT", "Expected", "GENERATED", "Generated", "Invariance", "Model", "Pipeline",
            "Refused", "Tolerance"]
@@ -223,6 +225,8 @@ class Model:
     name: str = ""
 
     def __post_init__(self) -> None:
+        caller = sys._getframe(2)  # beyond the __init__ that dataclasses make
+        object.__setattr__(self, "_site", Site(caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_name))
         for field in ("loss", "init", "forward", "update", "inputs", "reference"):
             value = getattr(self, field)
             if value is not None and not callable(value):
@@ -241,14 +245,16 @@ class Model:
             value = getattr(self, field)
             if value is not None and not isinstance(value, kind):
                 raise UsageError(f"Model: {field} is a {type(value).__name__}", f"pass a gate.{kind.__name__}")
-        for field, kind in (("refused", Refused), ("expected", Expected), ("invariances", Invariance)):
+        items: tuple[tuple[str, type], ...] = (("refused", Refused), ("expected", Expected),
+                                               ("invariances", Invariance))
+        for field, item in items:
             for value in getattr(self, field):
-                if not isinstance(value, kind):
+                if not isinstance(value, item):
                     raise UsageError(f"Model: {field} contains {value!r:.60}",
-                                     f"pass a sequence of gate.{kind.__name__}(...)")
-        for kind, reason in self.accepts.items():
-            if kind not in GENERATED or not reason:
-                raise UsageError(f"Model: accepts has {kind!r}: {reason!r}",
+                                     f"pass a sequence of gate.{item.__name__}(...)")
+        for generated, reason in self.accepts.items():
+            if generated not in GENERATED or not reason:
+                raise UsageError(f"Model: accepts has {generated!r}: {reason!r}",
                                  f"use one of {', '.join(GENERATED)}, each with a reason")
         for path, reason in self.unused.items():
             if not isinstance(reason, str) or not reason:
@@ -267,6 +273,12 @@ class Model:
                 raise UsageError(f"Model: precisions has {dtype!r}", "use float16, bfloat16 or float32")
         if self.steps < 1:
             raise UsageError(f"Model: steps is {self.steps}", "use a number of at least 1")
+
+    @property
+    def site(self) -> Site:
+        """The line of the call that made it."""
+        found: Site = self.__dict__["_site"]
+        return found
 
     def tolerance(self, path: str, dtype: str) -> Tolerance | None:
         """The declared tolerance of a leaf: by the pattern of its path, or by its dtype."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from pullback.gate.bodies import function
 from pullback.gate.engine import Engine
 from pullback.gate.sites import Site
 from pullback.gate.values import dtype_name
@@ -60,6 +61,10 @@ class Reader(Protocol):
 
     def loop(self, equation: Any) -> Loop | None: ...
 
+    def bodies(self, equation: Any) -> list[Body]:
+        """The programs that an equation carries."""
+        ...
+
     def bind(self, equation: Any, values: Sequence[Any]) -> Sequence[Any]: ...
 
 
@@ -81,6 +86,7 @@ class Operation:
     inputs: list[int]
     outputs: list[int]
     text: str | None = None  # of the line, where its file may be another by now
+    lines: list[str] | None = None  # of an operation that carries programs: a function `run` of jax that does it
 
     @property
     def source(self) -> str:
@@ -133,7 +139,7 @@ def trace(engine: Engine, function: Callable[..., Any], *args: Any, loops: bool 
         return run.values
 
     values = [engine.to_numpy(x) for x in (engine.jit(whole) if compiled else whole)(*flat)]
-    return Trace(run.operations, values, *places, run.equations)
+    return Trace(run.operations, values, places[0], places[1], run.equations)
 
 
 def outline(engine: Engine, function: Callable[..., Any], *args: Any) -> Trace:
@@ -158,7 +164,7 @@ def outline(engine: Engine, function: Callable[..., Any], *args: Any) -> Trace:
         return []
 
     engine.types(whole, *flat)
-    return Trace(run.operations, [None] * len(run.types), *places, [], run.types)
+    return Trace(run.operations, [None] * len(run.types), places[0], places[1], [], run.types)
 
 
 def replay(engine: Engine, found: Trace, index: int, inputs: Sequence[Any]) -> list[Any] | None:
@@ -189,6 +195,7 @@ class _Run:
     def __init__(self, engine: Engine, loops: bool = True, once: bool = False) -> None:
         self.engine, self.reader, self.loops, self.once = engine, engine.reader, loops, once
         self.types: list[str] = []
+        self.written: dict[int, list[str] | None] = {}  # of each equation, what `Operation.lines` says
         self.over: Site | None = None  # the line of the engine's function that is open
         self.around: Site | None = None  # the line of the call that is open
         self.operations: list[Operation] = []
@@ -223,9 +230,12 @@ class _Run:
              of_loop: str = "") -> list[int]:
         """Adds an operation: an equation, or what a loop does to its rows."""
         outputs = [self.new(x) for x in results]
+        whole = not of_loop and not self.once
+        if whole and id(equation) not in self.written:
+            self.written[id(equation)] = function(self.reader, equation)
         self.operations.append(Operation(name, of_loop or self.reader.params(equation),
                                          self.over or self.reader.site(equation) or self.around, path, inputs,
-                                         outputs))
+                                         outputs, lines=self.written[id(equation)] if whole else None))
         self.equations.append(None if of_loop else equation)
         return outputs
 

@@ -7,7 +7,7 @@ import json
 import math
 import textwrap
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from pullback.gate.sites import Site
 
@@ -17,6 +17,19 @@ SCHEMA = "pullback-gate-report-1"
 # As pytest's.
 EXIT_CODES = {"passed": 0, "failed": 1, "interrupted": 2, "internal error": 3, "usage": 4, "nothing ran": 5}
 _FINDING_LIMIT = 5  # shown per check as text; the JSON report has all
+
+
+class Repair(NamedTuple):
+    """An edit that makes a finding go away: one text of a line in place of another."""
+
+    before: str
+    after: str
+    line: Site
+
+    def __str__(self) -> str:
+        if not self.after or self.after == "pass":
+            return f'without "{self.before}"'
+        return f'with "{self.after}" in place of "{self.before}"'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +43,7 @@ class Finding:
       leaf: the path of the leaf ("params/layers/0/w").
       line: the user's line.
       fix: what to do.
+      repairs: edits with which this holds, the best first; `line` is that of the first.
     """
 
     level: str
@@ -39,12 +53,23 @@ class Finding:
     leaf: str = ""
     line: Site | None = None
     fix: str = ""
+    repairs: tuple[Repair, ...] = ()
 
     def text(self) -> str:
         rows = (("measured", self.measured), ("expected", self.expected),
-                ("where", "  ".join(part for part in (self.leaf, str(self.line or "")) if part)), ("do", self.fix))
+                ("where", "  ".join(part for part in (self.leaf, str(self.line or "")) if part)),
+                ("edit", self.edit()), ("do", self.fix))
         return "\n".join([self.what, *(textwrap.fill(f"{name:<10}{value}", 118, initial_indent="    ",
                                                      subsequent_indent=" " * 14) for name, value in rows if value)])
+
+
+    def edit(self) -> str:
+        """The edits in words; "" if there are none."""
+        if not self.repairs:
+            return ""
+        first, *rest = self.repairs
+        others = "".join(f"; or, in line {repair.line.line}, {repair}" for repair in rest)
+        return f"{first} this holds{others}"
 
 
 @dataclasses.dataclass
@@ -96,6 +121,7 @@ class Report:
       model: what was checked.
       environment: engine, versions, devices, settings.
       tolerances: every tolerance that is not a default, with its reason.
+      repair: of the search for edits, if there was one: how many were tried, in how many seconds.
     """
 
     model: str
@@ -104,6 +130,7 @@ class Report:
     results: list[Result] = dataclasses.field(default_factory=list)
     tolerances: dict[str, Any] = dataclasses.field(default_factory=dict)
     interrupted: bool = False
+    repair: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def outcome(self) -> str:
@@ -163,7 +190,14 @@ class Report:
     def _summary(self) -> str:
         counts = [(sum(result.status == status for result in self.results), word) for status, word in (
             ("pass", "passed"), ("fail", "failed"), ("skip", "skipped"), ("error", "broke"))]
-        return f"{self.outcome}: " + (", ".join(f"{n} {word}" for n, word in counts if n) or "no check was asked for")
+        said = f"{self.outcome}: " + (", ".join(f"{n} {word}" for n, word in counts if n) or "no check was asked for")
+        return said + (f"; {self.searched()}" if self.repair else "")
+
+    def searched(self) -> str:
+        """What the search for edits did, in words; "" if there was none."""
+        if not self.repair:
+            return ""
+        return f"{self.repair['tried']} edits tried in {self.repair['seconds']:.1f} s to name lines"
 
     def facts(self) -> list[tuple[str, str]]:
         """The environment as names and texts: {"a": {"b": 1}} is ("a: b", "1")."""
@@ -179,6 +213,7 @@ class Report:
         """The report as plain data."""
         return {"schema": SCHEMA, "model": self.model, "seed": self.seed, "outcome": self.outcome,
                 "exit_code": self.exit_code, "environment": self.environment, "tolerances": self.tolerances,
+                "repair": self.repair,
                 "results": [plain(dataclasses.asdict(result) | {"findings": [_finding(f) for f in result.findings]})
                             for result in self.results]}
 
@@ -194,9 +229,14 @@ def shown(error: BaseException) -> str:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    line = finding.line
     return {**{field.name: getattr(finding, field.name) for field in dataclasses.fields(finding)},
-            "line": None if line is None else {"file": line.file, "line": line.line, "function": line.function}}
+            "line": _site(finding.line),
+            "repairs": [{"before": repair.before, "after": repair.after, "line": _site(repair.line)}
+                        for repair in finding.repairs]}
+
+
+def _site(site: Site | None) -> dict[str, Any] | None:
+    return None if site is None else {"file": site.file, "line": site.line, "function": site.function}
 
 
 def plain(value: Any) -> Any:

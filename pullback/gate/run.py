@@ -8,11 +8,13 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pullback.gate.blame import written
 from pullback.gate.checks import CHECKS, Check
 from pullback.gate.engine import Engine, load
 from pullback.gate.errors import ContractError, UsageError
 from pullback.gate.machine import machine, revision
 from pullback.gate.model import DEFAULT, Model, Tolerance
+from pullback.gate.repair import search
 from pullback.gate.report import Recorder, Report, Result
 from pullback.gate.session import Session
 from pullback.gate.sites import of_error, of_function
@@ -36,8 +38,8 @@ def chosen(only: Sequence[str]) -> list[Check]:
     return [check for check in CHECKS if not only or check.name in only]
 
 
-def verify(model: Model | Callable[..., Model], engine: str = "pullback", only: Sequence[str] = (), seed: int = 0
-           ) -> Report:
+def verify(model: Model | Callable[..., Model], engine: str = "pullback", only: Sequence[str] = (), seed: int = 0,
+           repair: bool = True) -> Report:
     """Runs the checks on a model.
 
     Args:
@@ -47,6 +49,8 @@ def verify(model: Model | Callable[..., Model], engine: str = "pullback", only: 
       engine: "pullback" or "jax".
       only: names of checks; all if empty.
       seed: of everything random.
+      repair: where a failure names no line but that where a function begins, look for an edit that makes it hold, for
+        some seconds, to name its line. Functions of the model are run many times.
 
     Returns:
       The Report.
@@ -69,7 +73,7 @@ def verify(model: Model | Callable[..., Model], engine: str = "pullback", only: 
         watch.late = isinstance(model, Model)
         if not isinstance(model, Model):
             model = model(*[loaded.module("")][:_positional(model)])
-        return verify_in(watch, loaded, model, checks, seed)
+        return verify_in(watch, loaded, model, checks, seed, repair=repair)
 
 
 def _positional(function: Callable[..., Any]) -> int:
@@ -78,7 +82,7 @@ def _positional(function: Callable[..., Any]) -> int:
 
 
 def verify_in(watch: Watch, engine: Engine, model: Model, checks: Sequence[Check], seed: int = 0,
-              tell: Callable[[Result], None] = lambda result: None, name: str = "") -> Report:
+              tell: Callable[[Result], None] = lambda result: None, name: str = "", repair: bool = True) -> Report:
     """As `verify`, within an active watch; `tell` is called with every result, `name` is for the report."""
     if not isinstance(model, Model):
         raise UsageError(f"a {type(model).__name__} was given where a gate.Model is required",
@@ -116,6 +120,11 @@ def verify_in(watch: Watch, engine: Engine, model: Model, checks: Sequence[Check
         tell(result)
         if report.interrupted:
             break
+    if repair and session is not None and not report.interrupted and report.outcome == "failed":
+        try:
+            search.repair(session, report)
+        except KeyboardInterrupt:  # the checks have run, and what they found is not lost
+            report.interrupted = True
     return report
 
 
@@ -139,14 +148,16 @@ def _started(model: Model, engine: Engine, watch: Watch, seed: int, result: Resu
     except UsageError:
         raise
     except Exception as error:
-        _raised(engine, result, error, "the model does not run on its standard batch")
+        _raised(engine, result, error, "the model does not run on its standard batch", model)
         return None
     return session
 
 
-def _raised(engine: Engine, result: Result, error: Exception, what: str = "") -> None:
+def _raised(engine: Engine, result: Result, error: Exception, what: str = "", model: Model | None = None) -> None:
     """An error in the user's code is a failure of the check; one of the gate's own is an error."""
     from_user = of_error(error, engine.folders)
+    if model is not None and isinstance(error, ContractError):  # the guard says which of the standard values it is
+        from_user = from_user or written(model, *error.leaf.split("/", 1))
     shown = f"{type(error).__name__}: {error}"
     if from_user is None and not what and not isinstance(error, ContractError):
         result.status = "error"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
@@ -66,6 +67,14 @@ class Session:
         self.objective_name = "loss" if model.loss else "forward, weighted by a random cotangent"
         self.gradient = engine.jit(engine.value_and_grad(self.objective))
         self.outputs = engine.jit(self.forward)
+
+    def again(self, engine: Engine) -> Session:
+        """The same on another engine, with nothing compiled yet."""
+        other = copy.copy(self)
+        other.engine = engine
+        other.gradient = engine.jit(engine.value_and_grad(other.objective))
+        other.outputs = engine.jit(other.forward)
+        return other
 
     def tree(self, tree: Any) -> Tree:
         leaves, paths, structure = self.engine.flatten(tree)
@@ -190,6 +199,12 @@ class Session:
         value, gradients = self.engine.call(self.gradient, trainable, fixed,
                                             self.batch.leaves if batch is None else batch, self.objective_key)
         return value, gradients
+
+    def value(self, params: Sequence[Any], batch: Sequence[Any]) -> Any:
+        """The objective alone: where nothing is compiled, its gradients need not be computed with it."""
+        if self.engine.compiles:
+            return self.evaluate(params, batch)[0]
+        return self.engine.call(self.objective, *self.split(params), batch, self.objective_key)
 
     # -- objects -------------------------------------------------------------------------------------------
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import random
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pullback.gate.engine import Engine
 
-__all__ = ["Snapshot", "snapshot"]
+__all__ = ["Snapshot", "contents", "snapshot"]
 
 _DEPTH = 5
 _LARGE = 1 << 24  # bytes of an array, above which only type and a sample are compared
@@ -25,26 +26,35 @@ class Snapshot(NamedTuple):
     traced: set[str]
 
 
-def snapshot(engine: Engine, functions: Mapping[str, Callable[..., Any]]) -> Snapshot:
-    """The state that the functions could read or change."""
-    taken = _Taken(engine)
+def snapshot(engine: Engine, functions: Mapping[str, Callable[..., Any]], only: Collection[str] | None = None
+             ) -> Snapshot:
+    """The state that the functions could read or change: all of it, or `only` the places of these names."""
+    taken = _Taken(engine, only)
     for name, function in functions.items():
         taken.function(name, function, 0)
-    taken.add("numpy.random's generator", hashlib.sha256(repr(
-        [np.asarray(part).tobytes() for part in np.random.get_state()]).encode()).hexdigest())
-    taken.add("Python's random generator", str(hash(random.getstate())))
+    taken.add("numpy.random's generator",
+              lambda: repr([np.asarray(part).tobytes() for part in np.random.get_state()]))
+    taken.add("Python's random generator", lambda: repr(random.getstate()))
     return Snapshot(taken.prints, taken.traced)
 
 
+def contents(engine: Engine) -> Callable[[Any], str]:
+    """A function from any value to a text that changes when what is in the value does."""
+    taken = _Taken(engine, large=1 << 20)
+    return lambda value: taken.text(value, 0, "")
+
+
 class _Taken:
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    def __init__(self, engine: Engine, only: Collection[str] | None = None, large: int = _LARGE) -> None:
+        self.engine, self.only, self.large = engine, only, large
         self.prints: dict[str, str] = {}
         self.traced: set[str] = set()
         self.seen: set[int] = set()
+        self.known: dict[int, tuple[Any, str]] = {}  # arrays of the engine, which cannot change
 
-    def add(self, name: str, text: str) -> None:
-        self.prints[name] = hashlib.sha256(text.encode()).hexdigest()
+    def add(self, name: str, text: Callable[[], str]) -> None:
+        if self.only is None or name in self.only:
+            self.prints[name] = hashlib.sha256(text().encode()).hexdigest()
 
     def function(self, name: str, function: Any, depth: int) -> None:
         """Closures and the module's globals, of the function and of those it closes over."""
@@ -63,7 +73,7 @@ class _Taken:
             self.value(f"{variable!r}, which {function.__name__} closes over", value, depth)
         for variable, value in zip(("defaults", "keyword defaults"), (function.__defaults__, function.__kwdefaults__)):
             if value:
-                self.add(f"the {variable} of {function.__name__}", self.text(value, 0, name))
+                self.add(f"the {variable} of {function.__name__}", functools.partial(self.text, value, 0, name))
         space = function.__globals__
         if id(space) not in self.seen:
             self.seen.add(id(space))
@@ -77,7 +87,7 @@ class _Taken:
         if callable(value):
             self.function(name, value, depth + 1)
         else:
-            self.add(name, self.text(value, 0, name))
+            self.add(name, lambda: self.text(value, 0, name))
 
     def text(self, value: Any, depth: int, name: str) -> str:
         """A text that changes when the contents do."""
@@ -95,7 +105,11 @@ class _Taken:
         if self.engine.is_traced(value):
             self.traced.add(name)
             return "traced"
-        if isinstance(value, (np.ndarray, np.generic, self.engine.array)):
+        if isinstance(value, self.engine.array):
+            if id(value) not in self.known:
+                self.known[id(value)] = value, self.array(value)
+            return self.known[id(value)][1]
+        if isinstance(value, (np.ndarray, np.generic)):
             return self.array(value)
         inside = getattr(value, "__dict__", None)
         if isinstance(inside, dict) and not callable(value) and type(value).__module__ not in ("builtins", "functools"):
@@ -104,5 +118,5 @@ class _Taken:
 
     def array(self, value: Any) -> str:
         x = np.asarray(self.engine.key_words(value))
-        data = x if x.nbytes <= _LARGE else x.ravel()[::max(1, x.size // 65536)]
+        data = x if x.nbytes <= self.large else x.ravel()[::max(1, x.size // 65536)]
         return f"{x.dtype}{x.shape}{hashlib.sha256(np.ascontiguousarray(data).tobytes()).hexdigest()}"

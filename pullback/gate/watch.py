@@ -9,6 +9,7 @@ loaded, for names imported from a module to be the wrappers.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 import threading
@@ -20,9 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pullback.gate.engine import Engine
+from pullback.gate.plain import Plain
 from pullback.gate.sites import Site, here, of_function
 
-__all__ = ["ALL", "Event", "Watch"]
+__all__ = ["ALL", "Event", "Rule", "Watch"]
 
 ALL: frozenset[Site] = frozenset()  # in `changed`: every site
 
@@ -61,6 +63,18 @@ class Event(NamedTuple):
     detail: str = ""
 
 
+@dataclasses.dataclass
+class Rule:
+    """A function with a custom rule: the function, its arguments that are not differentiated, the rule's parts by name.
+
+    The parts are "jvp", or "jvps" (one for each argument), or "fwd" and "bwd".
+    """
+
+    function: Callable[..., Any]
+    fixed: tuple[int, ...]
+    parts: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
 class Watch:
     """A context in which an engine's public functions are watched."""
 
@@ -73,6 +87,8 @@ class Watch:
         self.traces: list[Site | None] = []
         self.settings: dict[str, Site | None] = {}  # a setting of the engine -> where it was last changed
         self._events: list[Event] | None = None
+        self._calls: dict[Site, tuple[Rule, Any, Any]] | None = None
+        self.plain = Plain(engine)  # vmap, loops and checkpoints, which can be taken away
         self.jits: set[Site] = set()  # where functions that the user compiles are defined
         self._jit_off = False
         self._jit_kept: frozenset[Site] = frozenset()
@@ -107,12 +123,15 @@ class Watch:
         for name in ("custom_jvp", "custom_vjp"):
             self._replace(self._module(""), name, self._custom)
         self._replace(self._module(""), "jit", self._jit)
+        self.plain.active = True
+        for part, name, wrap in self.plain.places():
+            self._replace(self.engine.module(part), name, wrap)
         self._before = self.engine.settings()
         self._watch_settings()
         return self
 
     def __exit__(self, *_: Any) -> None:
-        self.active = False
+        self.active = self.plain.active = False
         for module, name, original in reversed(self._saved):
             setattr(module, name, original)
         self._saved.clear()
@@ -190,6 +209,10 @@ class Watch:
                         data = args[1] if len(args) > 1 else kwargs.get("data")
                         detail = "?" if self.engine.is_traced(data) else str(np.asarray(data))
                     self._consume(key, name, detail)
+                    result = original(*args, **kwargs)
+                    if name in ("split", "fold_in"):
+                        self._consume(result, name, "", "derived")
+                    return result
                 return original(*args, **kwargs)
         return watched
 
@@ -201,7 +224,7 @@ class Watch:
             return self._random(made, name) if callable(made) else made
         return watched
 
-    def _consume(self, key: Any, name: str, detail: str) -> None:
+    def _consume(self, key: Any, name: str, detail: str, kind: str = "random") -> None:
         site = self._site()
         words = self.engine.key_words(key)
         if words is None or not hasattr(words, "shape"):
@@ -210,7 +233,7 @@ class Watch:
         def note(values: Any) -> None:
             values = np.asarray(values)
             rows = tuple(row.tobytes() for row in values.reshape(-1, values.shape[-1])) if values.ndim else ()
-            self._note(Event("random", name, site, rows, detail))
+            self._note(Event(kind, name, site, rows, detail))
 
         if self.engine.is_traced(words):
             self._note(Event("traced", name, site))
@@ -271,15 +294,34 @@ class Watch:
             def __init__(self, fun: Any, *args: Any, **kwargs: Any) -> None:
                 super().__init__(fun, *args, **kwargs)
                 self._plain = fun
+                self._rule = Rule(fun, tuple(kwargs.get("nondiff_argnums", args[0] if args else ())))
 
             def __call__(self, *args: Any, **kwargs: Any) -> Any:
                 site = of_function(self._plain) if watch.active else None
                 if site is not None:
                     watch.rules[site] = name
+                    if watch._calls is not None:
+                        watch._calls.setdefault(site, (self._rule, args, kwargs))
                     if watch._rules_off is not None and (not watch._rules_off or site in watch._rules_off):
                         return self._plain(*args, **kwargs)
                 return super().__call__(*args, **kwargs)
 
+            def _noted(self, define: str, parts: tuple[str, ...], *rules: Any, **options: Any) -> Any:
+                """Passes a rule on; noted last, as one way to define it may use another."""
+                result = getattr(super(), define)(*rules, **options)
+                named = {part: options[part] for part in parts if part in options}
+                self._rule.parts = dict(zip(parts, rules)) | named if parts else {"jvps": rules}
+                return result
+
+        def defining(define: str, *parts: str) -> None:
+            if hasattr(original, define):
+                def defined(self: Any, *rules: Any, **options: Any) -> Any:
+                    return self._noted(define, parts, *rules, **options)
+                setattr(Watched, define, functools.wraps(getattr(original, define))(defined))
+
+        defining("defjvp", "jvp")
+        defining("defjvps")
+        defining("defvjp", "fwd", "bwd")
         Watched.__name__, Watched.__qualname__, Watched.__doc__ = name, name, original.__doc__
         return Watched
 
@@ -324,6 +366,15 @@ class Watch:
             self._events, self._sides = before, False
 
     @contextmanager
+    def calling(self) -> Iterator[dict[Site, tuple[Rule, Any, Any]]]:
+        """Notes, for each function with a custom rule, the arguments of its first call."""
+        before, self._calls = self._calls, {}
+        try:
+            yield self._calls
+        finally:
+            self._calls = before
+
+    @contextmanager
     def eagerly(self, kept: frozenset[Site] = ALL) -> Iterator[None]:
         """Inside, the user's compiled functions but the kept run as written; the engine's own stay compiled."""
         before = self._jit_off, self._jit_kept
@@ -335,12 +386,14 @@ class Watch:
             self._jit_off, self._jit_kept = before
 
     @contextmanager
-    def changed(self, stops: frozenset[Site] | None = None, rules: frozenset[Site] | None = None) -> Iterator[None]:
+    def changed(self, stops: frozenset[Site] | None = None, rules: frozenset[Site] | None = None, forget: bool = True
+                ) -> Iterator[None]:
         """Inside, the stop_gradients at the given sites are the identity, and custom rules at theirs are not used.
 
-        Programs traced before are dropped on the way in and out, if there is anything to change.
+        Programs traced before are dropped on the way in and out, if there is anything to change; but not without
+        `forget`, for what runs as written and traced anew, as inside `Plain.without`.
         """
-        there = (stops is not None and self.stops) or (rules is not None and self.rules)
+        there = forget and ((stops is not None and self.stops) or (rules is not None and self.rules))
         before = self._stops_off, self._rules_off
         self._stops_off, self._rules_off = stops, rules
         if there:

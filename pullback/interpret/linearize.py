@@ -28,6 +28,7 @@ class LinearTrace(Recorder):
 
     def __init__(self, parent: Trace) -> None:
         super().__init__()
+        self.equations: list[Any] = []  # and entries of the tape, until the program is finished
         self.parent = parent
 
     def describe(self) -> str:

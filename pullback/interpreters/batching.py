@@ -18,7 +18,7 @@ __all__ = ["bdim_at_front", "broadcast", "defbroadcasting", "defreducer", "defve
            "primitive_batchers"]
 
 
-def broadcast(x: Any, sz: int, axis: int, mesh_axis: Any = None) -> Any:
+def broadcast(x: Any, sz: int, axis: int, mesh_axis: Any) -> Any:
     """`x` repeated along a new axis `axis` of size `sz`."""
     repeated = to_batch(value(x), sz)
     ndim = type_of(repeated).ndim

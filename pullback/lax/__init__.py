@@ -8,22 +8,13 @@ from typing import Any
 from pullback.core import errors
 from pullback.core.primitive import TABLE
 from pullback.lax import linalg  # noqa: F401  # users name it: lax.linalg.qr
+from pullback.lax.namespace import collect as _collect
 
 _MODULES = ("elementwise", "integer", "analytic", "move", "index", "reduce", "sort", "contract", "conv", "fft",
             "ragged", "parallel", "control_flow", "rng", "programs", "implicit")
 
 
-def _collect() -> list[str]:
-    names: list[str] = []
-    for module in _MODULES:
-        loaded = importlib.import_module(f"pullback.lax.{module}")
-        for name in loaded.__all__:
-            globals()[name] = getattr(loaded, name)
-            names.append(name)
-    return sorted(names)
-
-
-__all__ = _collect()
+__all__ = _collect(__name__, _MODULES, globals())
 importlib.import_module("pullback.numpy")  # gives arrays their operators, where lax is imported first
 
 

@@ -185,8 +185,8 @@ def cbrt(x: ArrayLike, *, accuracy: Tolerance | AccuracyMode | None = None) -> A
       x: float[...]
 
     Example:
-      >>> lax.cbrt(jnp.array([27.0]))
-      Array([2.9999998], dtype=float32)
+      >>> lax.cbrt(jnp.array([27.0])).round(3)
+      Array([3.], dtype=float32)
     """
     return elementwise.cbrt(_operand(x, accuracy))
 
@@ -436,7 +436,12 @@ def polygamma(m: ArrayLike, x: ArrayLike) -> Array:
 
     Args:
       m: float[...], whole numbers from 0; NaN of others.
-      x: float[...]
+      x: float[...]. Infinite or NaN at the poles, 0 and the negative whole numbers. Below about -8, where m is not 0,
+        real jax's results are wrong; these are not.
+
+    Returns: float[...], (-1) ** (m + 1) m! zeta(m + 1, x), for m = 0 digamma(x).
+
+    Source: DLMF 5.15.1; of x far below 0 see zeta.
 
     Example:
       >>> lax.polygamma(jnp.float32(1), jnp.float32(1)).round(3).item()
@@ -520,12 +525,11 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 def zeta(x: ArrayLike, q: ArrayLike) -> Array:
     """The Hurwitz zeta function, the sum over n >= 0 of (n + q) ** -x. There is no derivative by x.
 
-    Far below q = 0 (from about -8 on) XLA's sum, and so this function compiled and real jax, is wrong; eagerly it is
-    SciPy's.
-
     Args:
       x: float[...], greater than 1.
-      q: float[...], greater than 0.
+      q: float[...]. Below 0, of whole x, else NaN; below about -8 real jax's results are wrong, and these are SciPy's.
+
+    Source: of q far below 0, the sum over all whole n, which has a period of 1 in q (DLMF 25.11.1, 5.15.6).
 
     Example:
       >>> lax.zeta(jnp.float32(2), jnp.float32(1)).round(4).item()

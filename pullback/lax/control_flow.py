@@ -215,18 +215,16 @@ def _array(x: Any) -> Any:
     return TABLE["broadcast_in_dim"](x, shape=(), dims=()) if is_scalar(x) else x
 
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *,
-               max_steps: int | None = None, slots: int = while_ops.SLOTS) -> Any:
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
     """Repeats body_fun on a value as long as cond_fun of it holds.
+
+    Reverse mode keeps the values of 64 steps at once and computes the others again; `pullback.while_loop` takes another
+    number, or a bound on the steps.
 
     Args:
       cond_fun: value -> bool scalar.
       body_fun: value -> value of the same structure, shapes and dtypes.
       init_val: the first value.
-      max_steps: a bound on the number of steps: the loop becomes a scan of that length, whose reverse mode keeps
-        every step. A loop that would go on stops there.
-      slots: how many values reverse mode keeps at once where there is no bound; the others are computed again, each
-        at most r times where C(slots + r, slots) is the number of steps.
 
     Returns:
       The value for which cond_fun does not hold.
@@ -237,15 +235,13 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     Example:
       >>> lax.while_loop(lambda x: x < 100, lambda x: x * 2, 1)
     """
+    return repeated(cond_fun, body_fun, init_val, while_ops.SLOTS)
+
+
+def repeated(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, slots: int) -> Any:
+    """while_loop whose reverse mode keeps the values of `slots` steps."""
     check_callable(cond_fun, "while_loop")
     check_callable(body_fun, "while_loop")
-    for name, count, least in (("max_steps", max_steps, 0), ("slots", slots, 1)):
-        if count is not None and (not isinstance(count, int) or count < least):
-            raise errors.value_error(f"{name} is {count!r}, an int of at least {least} is required", op="while_loop")
-    if max_steps is not None:
-        def step(state: Any, _: None) -> tuple[Any, None]:
-            return cond(cond_fun(state), body_fun, lambda same: same, state), None
-        return scan(step, init_val, None, length=max_steps)[0]
     leaves, init_tree = _as_arrays(init_val, "init_val")
     if config.disable_jit.value:
         state = init_val
@@ -487,6 +483,8 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
     check_callable(fn, "associative_scan")
     leaves, treedef = _as_arrays(elems, "elems")
     leaves = [_array(x) for x in leaves]
+    if not leaves:
+        raise errors.value_error("elems holds no arrays", op="associative_scan", fix="pass the arrays to be scanned")
     axis = errors.check_axis(axis, min(type_of(x).ndim for x in leaves))
     sizes = {type_of(x).shape[axis] for x in leaves}
     if len(sizes) != 1:

@@ -281,11 +281,11 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
       >>> lax.mulhi(jnp.uint32(2 ** 31), jnp.uint32(6)).item()
       3
     """
+    given = [type_of(value(v)) for v in (x, y)]
+    if not all([dtypes.is_integer(t.dtype) for t in given]):
+        raise errors.type_error(f"got {given[0]} and {given[1]}, integers are required", fix="convert them with astype")
     x, y = aligned(x, y)
     t = type_of(x)
-    if not dtypes.is_integer(t.dtype):
-        raise errors.type_error(f"got {t} and {type_of(y)}, integers are required",
-                                fix="convert them with astype")
     bits = dtypes.itemsize_bits(t.dtype)
     signed = dtypes.kind(t.dtype) == "i"
     if bits < 64:

@@ -50,6 +50,8 @@ def fft(x: ArrayLike, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Ar
     if kind is None:
         raise errors.value_error(f"fft_type is {fft_type!r}, one of FFT, IFFT, RFFT and IRFFT is required",
                                  fix="check the spelling")
+    if isinstance(fft_lengths, int):
+        raise errors.type_error(f"fft_lengths is {fft_lengths}, a sequence of ints is required", fix="pass a tuple")
     lengths = as_shape(tuple(fft_lengths), "fft_lengths")
     v = value(x)
     t = type_of(v)

@@ -163,7 +163,7 @@ def _check_real(x: Any) -> None:
         raise errors.type_error(f"got {type_of(x)}, a float dtype is required", fix="pass the real part")
 
 
-def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
+def lu(x: ArrayLike) -> list[Array]:
     """x[permutation] = L U, with unit lower triangular L and upper triangular U.
 
     The factors of a singular matrix have a zero on the diagonal of U; the derivative is not finite there.
@@ -188,8 +188,8 @@ def lu(x: ArrayLike) -> tuple[Array, Array, Array]:
     a = _matrices(x)
     *stack, m, n = type_of(a).shape
     if not m * n:
-        return a, _zeros((*stack, min(m, n)), dtypes.int32), _counting((*stack, m))
-    return tuple(factor.lu(a))  # type: ignore[return-value]
+        return [a, _zeros((*stack, min(m, n)), dtypes.int32), _counting((*stack, m))]
+    return list(factor.lu(a))
 
 
 def lu_pivots_to_permutation(pivots: ArrayLike, permutation_size: int) -> Array:
@@ -302,7 +302,7 @@ def ormqr(a: ArrayLike, taus: ArrayLike, c: ArrayLike, *, left: bool = True, tra
     return factor.ormqr(*xs, **params)  # type: ignore[no-any-return]
 
 
-def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
+def hessenberg(a: ArrayLike) -> list[Array]:
     """a = Q H Q^H, with zeros of H below the first subdiagonal. It has no derivative.
 
     Args:
@@ -323,11 +323,11 @@ def hessenberg(a: ArrayLike) -> tuple[Array, Array]:
     x = _matrices(a, square=True)
     t = type_of(x)
     if not t.shape[-1]:
-        return x, _zeros(t.shape[:-1], t.dtype)
-    return tuple(spectral.hessenberg(x))  # type: ignore[return-value]
+        return [x, _zeros(t.shape[:-1], t.dtype)]
+    return list(spectral.hessenberg(x))
 
 
-def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Array, Array]:
+def tridiagonal(a: ArrayLike, *, lower: bool = True) -> list[Array]:
     """a = Q T Q^H of a Hermitian matrix, with real tridiagonal T. It has no derivative.
 
     Args:
@@ -350,7 +350,7 @@ def tridiagonal(a: ArrayLike, *, lower: bool = True) -> tuple[Array, Array, Arra
     x = _matrices(a, square=True)
     if not type_of(x).shape[-1]:
         raise errors.value_error(f"got {type_of(x)}: empty matrices", fix="check for an empty array first")
-    return tuple(spectral.tridiagonal(x, lower=bool(lower)))  # type: ignore[return-value]
+    return list(spectral.tridiagonal(x, lower=bool(lower)))
 
 
 # -- systems and products -----------------------------------------------------------------------------
@@ -562,7 +562,7 @@ def eig(x: ArrayLike, *, compute_left_eigenvectors: bool = True, compute_right_e
 
 
 def schur(x: ArrayLike, *, compute_schur_vectors: bool = True, sort_eig_vals: bool = False,
-          select_callable: Callable[..., Any] | None = None) -> tuple[Array, Array]:
+          select_callable: Callable[..., Any] | None = None) -> list[Array]:
     """x = Z T Z^H with unitary Z. It has no derivative.
 
     Args:
@@ -589,8 +589,8 @@ def schur(x: ArrayLike, *, compute_schur_vectors: bool = True, sort_eig_vals: bo
                           "select_callable out")
     a = _matrices(x, square=True)
     if not type_of(a).shape[-1]:
-        return (a,) * (1 + bool(compute_schur_vectors))  # type: ignore[return-value]
-    return tuple(bind(spectral.schur, [a], dict(vectors=bool(compute_schur_vectors))))  # type: ignore[return-value]
+        return [a] * (1 + bool(compute_schur_vectors))
+    return bind(spectral.schur, [a], dict(vectors=bool(compute_schur_vectors)))
 
 
 def svd(x: ArrayLike, *, full_matrices: bool = True, compute_uv: bool = True,

@@ -136,6 +136,13 @@ def reduce_xor(operand: ArrayLike, axes: Sequence[int]) -> Array:
     return ops.reduce_xor(value(operand), axes=as_shape(axes, "axes"))
 
 
+def _axis(axis: Any) -> int:
+    try:
+        return operator.index(axis)
+    except TypeError:
+        raise errors.type_error(f"axis is {axis!r}, an int is required", fix="pass one axis") from None
+
+
 def argmax(operand: ArrayLike, axis: int, index_dtype: Any) -> Array:
     """The position along `axis` of the first of the largest elements, or of the first NaN if there is one.
 
@@ -149,7 +156,7 @@ def argmax(operand: ArrayLike, axis: int, index_dtype: Any) -> Array:
       1
     """
     dtype = dtypes.canonicalize_requested(index_dtype, "argmax")
-    return ops.argmax(value(operand), axis=operator.index(axis), dtype=dtype)
+    return ops.argmax(value(operand), axis=_axis(axis), dtype=dtype)
 
 
 def argmin(operand: ArrayLike, axis: int, index_dtype: Any) -> Array:
@@ -165,7 +172,7 @@ def argmin(operand: ArrayLike, axis: int, index_dtype: Any) -> Array:
       0
     """
     dtype = dtypes.canonicalize_requested(index_dtype, "argmin")
-    return ops.argmin(value(operand), axis=operator.index(axis), dtype=dtype)
+    return ops.argmin(value(operand), axis=_axis(axis), dtype=dtype)
 
 
 def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
@@ -178,7 +185,7 @@ def cumsum(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
       >>> lax.cumsum(jnp.array([1, 2, 3]), reverse=True)
       Array([6, 5, 3], dtype=int32)
     """
-    return cumulative.cumsum(value(operand), axis=operator.index(axis), reverse=bool(reverse))
+    return cumulative.cumsum(value(operand), axis=_axis(axis), reverse=bool(reverse))
 
 
 def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
@@ -191,7 +198,7 @@ def cumprod(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
       >>> lax.cumprod(jnp.array([1, 2, 3]))
       Array([1, 2, 6], dtype=int32)
     """
-    return cumulative.cumprod(value(operand), axis=operator.index(axis), reverse=bool(reverse))
+    return cumulative.cumprod(value(operand), axis=_axis(axis), reverse=bool(reverse))
 
 
 def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
@@ -204,7 +211,7 @@ def cummax(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
       >>> lax.cummax(jnp.array([1, 3, 2]))
       Array([1, 3, 3], dtype=int32)
     """
-    return cumulative.cummax(value(operand), axis=operator.index(axis), reverse=bool(reverse))
+    return cumulative.cummax(value(operand), axis=_axis(axis), reverse=bool(reverse))
 
 
 def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
@@ -217,7 +224,7 @@ def cummin(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
       >>> lax.cummin(jnp.array([3, 1, 2]))
       Array([3, 1, 1], dtype=int32)
     """
-    return cumulative.cummin(value(operand), axis=operator.index(axis), reverse=bool(reverse))
+    return cumulative.cummin(value(operand), axis=_axis(axis), reverse=bool(reverse))
 
 
 def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Array:
@@ -232,7 +239,7 @@ def cumlogsumexp(operand: ArrayLike, axis: int = 0, reverse: bool = False) -> Ar
       >>> lax.cumlogsumexp(jnp.array([0.0, -jnp.inf]))
       Array([0., 0.], dtype=float32)
     """
-    return cumulative.cumlogsumexp(value(operand), axis=operator.index(axis), reverse=bool(reverse))
+    return cumulative.cumlogsumexp(value(operand), axis=_axis(axis), reverse=bool(reverse))
 
 
 _MONOIDS = {

@@ -60,7 +60,7 @@ def sort_key_val(keys: ArrayLike, values: ArrayLike, dimension: int = -1, is_sta
     return sorted_keys, sorted_values
 
 
-def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True) -> tuple[Array, Array]:
+def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True) -> list[Array]:
     """The `k` largest elements along an axis, largest first, and their positions; of equal ones the first.
 
     NaN counts as largest, and 0.0 as larger than -0.0. Not smooth where elements are equal; there the tangent
@@ -71,7 +71,7 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True)
       k: how many; at most the size of the axis.
 
     Returns:
-      The elements, of the operand's dtype, and their positions, int32.
+      A list of the elements, of the operand's dtype, and their positions, int32.
 
     Example:
       >>> [x.tolist() for x in lax.top_k(jnp.array([1., 5., 3.]), 2)]
@@ -83,11 +83,10 @@ def top_k(operand: ArrayLike, k: int, *, axis: int = -1, is_stable: bool = True)
     except TypeError:
         raise errors.type_error(f"k is {k!r}, an int is required",
                                 fix="pass a Python int; shapes depend on it") from None
-    values, positions = bind(ops.top_k, [x], dict(k=count, axis=check_axis(axis, type_of(x).ndim)))
-    return values, positions
+    return bind(ops.top_k, [x], dict(k=count, axis=check_axis(axis, type_of(x).ndim)))
 
 
-def _approximate(operand: ArrayLike, k: int, axis: int, largest: bool, whole: bool) -> tuple[Array, Array]:
+def _approximate(operand: ArrayLike, k: int, axis: int, largest: bool, whole: bool) -> list[Array]:
     x = value(operand)
     t = type_of(x)
     if not t.ndim:
@@ -100,12 +99,11 @@ def _approximate(operand: ArrayLike, k: int, axis: int, largest: bool, whole: bo
     if largest:
         return top_k(x, k, axis=axis)
     negative, positions = top_k(neg(x), k, axis=axis)
-    return neg(negative), positions
+    return [neg(negative), positions]
 
 
 def approx_max_k(operand: ArrayLike, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
-                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> tuple[Array,
-                                                                                                   Array]:
+                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> list[Array]:
     """The `k` largest elements along an axis and their positions; exact here, so any recall is met.
 
     Args:
@@ -120,8 +118,7 @@ def approx_max_k(operand: ArrayLike, k: int, reduction_dimension: int = -1, reca
 
 
 def approx_min_k(operand: ArrayLike, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,
-                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> tuple[Array,
-                                                                                                   Array]:
+                 reduction_input_size_override: int = -1, aggregate_to_topk: bool = True) -> list[Array]:
     """The `k` smallest elements along an axis and their positions; see `approx_max_k`.
 
     Example:

@@ -36,6 +36,7 @@ from pullback.nn.activations import (
 from pullback.nn.attention import dot_product_attention
 from pullback.nn.normalization import log_softmax, logmeanexp, logsumexp, one_hot, softmax, standardize
 from pullback.nn.scaled import get_scaled_dot_general_config, scaled_dot_general, scaled_matmul
+from pullback.runtime import remember as _remember
 
 __all__ = [
     "celu", "dot_product_attention", "elu", "gelu", "get_scaled_dot_general_config", "glu", "hard_sigmoid",
@@ -44,6 +45,9 @@ __all__ = [
     "scaled_matmul", "selu", "sigmoid", "silu", "soft_sign", "softmax", "softplus", "sparse_plus", "sparse_sigmoid",
     "squareplus", "standardize", "swish", "tanh",
 ]
+
+_remember.install(globals(), [name for name in __all__ if name not in (
+    "dot_product_attention", "get_scaled_dot_general_config", "identity", "initializers")])
 
 
 def __getattr__(name: str) -> Any:

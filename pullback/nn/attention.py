@@ -186,7 +186,8 @@ def _check_operands(q: Any, k: Any, v: Any) -> None:
         raise errors.value_error(f"got {shown}; axes (batch, position, head, feature), or the last three, are required",
                                  fix="add the axes that are missing")
     if not q.type.dtype == k.type.dtype == v.type.dtype or not dtypes.is_float(q.type.dtype):
-        raise errors.value_error(f"got {shown}; one float dtype is required", fix="convert them with astype")
+        raise errors.make(errors.OperandError, f"got {shown}; one float dtype is required",
+                          fix="convert them with astype")
     if k.type.shape != v.type.shape or q.type.shape[0] != k.type.shape[0] or q.type.shape[3] != k.type.shape[3]:
         raise errors.value_error(f"got {shown}; required are one shape of key and value, whose batch and feature sizes "
                                  "are also those of query",

@@ -8,9 +8,10 @@ import sys
 from typing import Any
 
 from pullback.core import errors
+from pullback.lax.namespace import collect as _collect
 from pullback.numpy import methods as _methods
 from pullback.runtime import eager as _eager  # noqa: F401  # makes operations run at once
-from pullback.runtime.remember import remembered as _remembered
+from pullback.runtime import remember as _remember
 
 _NAMESPACES = ("fft", "linalg")  # modules that users name themselves: jnp.linalg.inv
 
@@ -34,26 +35,13 @@ _REMEMBERED = """
     tanh tensordot tile trace transpose trapezoid tril triu true_divide trunc unpackbits packbits unstack unwrap
     vander var vdot vecdot vecmat vsplit vstack where zeros_like""".split()
 
-
-def _collect() -> list[str]:
-    # All are loaded before any name is set, for loading a module sets its name here: `shape` is a function
-    # too.
-    modules = [importlib.import_module(f"pullback.numpy.{info.name}")
-               for info in pkgutil.iter_modules(__path__)]
-    modules = [module for module in modules if module.__name__.rpartition(".")[2] not in _NAMESPACES]
-    modules.sort(key=lambda module: module.__name__.endswith(".ufuncs"))  # last: they stand for functions of others
-    names: list[str] = []
-    for module in modules:
-        for name in getattr(module, "__all__", ()):
-            globals()[name] = getattr(module, name)
-            names.append(name)
-    return sorted(set(names))
-
-
-__all__ = _collect()
-for _name in _REMEMBERED:
-    globals()[_name] = _remembered(globals()[_name])
-    globals()[_name].__module__ = __name__
+for _name in _NAMESPACES:  # before any name is set: they use the module `shape`
+    importlib.import_module(f"{__name__}.{_name}")
+# The ufuncs come last: they stand for functions of others.
+_modules = sorted([info.name for info in pkgutil.iter_modules(__path__) if info.name not in _NAMESPACES],
+                  key="ufuncs".__eq__)
+__all__ = _collect(__name__, _modules, globals())
+_remember.install(globals(), _REMEMBERED)
 _methods.install(sys.modules[__name__])
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -42,13 +43,14 @@ def _put(x: Any, device: Any, sharding: Any = None) -> Any:
 
 # -- of what users hold -------------------------------------------------------------------------------
 
-def array(object: Any, dtype: DTypeLike | None = None, copy: bool = True, order: str | None = "K",
-          ndmin: int = 0, *, device: Any = None, out_sharding: Any = None) -> Array:
+def array(object: Any, dtype: DTypeLike | None = None, *args: Any, copy: bool = True, order: str | None = "K",
+          ndmin: int = 0, device: Any = None, out_sharding: Any = None) -> Array:
     """A new array of numbers, arrays, or nested sequences of them; traced values may be among these.
 
     Args:
       object: an array, a number, a nested list or tuple, or what NumPy makes an array of.
       dtype: None: the one that the elements promote to; 64-bit types become 32-bit ones without enable_x64.
+      *args: copy, order and ndmin by position, as NumPy takes them; warned about.
       copy: False: an array may be returned itself.
       order: arrays are in row-major order: 'K', 'A', 'C' or None.
       ndmin: leading axes of size 1 are added up to so many axes.
@@ -63,12 +65,23 @@ def array(object: Any, dtype: DTypeLike | None = None, copy: bool = True, order:
       Array([[3., 2.],
              [4., 0.]], dtype=float32)
     """
+    if args:
+        copy, order, ndmin = _by_position(args, (copy, order, ndmin))
     x = _made(object, requested(dtype, "array"), order)
     if copy and x is object:
         x = convert.copy(x)
     if ndmin > x.type.ndim:
         x = move.reshape(x, shape=(1,) * (ndmin - x.type.ndim) + x.type.shape)
     return _put(x, device, out_sharding)
+
+
+def _by_position(args: tuple[Any, ...], defaults: tuple[Any, ...]) -> tuple[Any, ...]:
+    """copy, order and ndmin, of which the first are given."""
+    if len(args) > len(defaults):
+        raise errors.type_error(f"got {2 + len(args)} arguments by position, at most 5 are taken", op="array",
+                                fix="pass copy, order and ndmin by keyword")
+    warnings.warn("array: copy, order and ndmin should be given by keyword", DeprecationWarning, stacklevel=3)
+    return args + defaults[len(args):]
 
 
 def asarray(a: Any, dtype: DTypeLike | None = None, order: str | None = None, *, copy: bool | None = None,
@@ -117,8 +130,8 @@ def _made(x: Any, dtype: Any, order: str | None = None) -> Any:
     if hasattr(x, "__jax_array__"):
         return _made(x.__jax_array__(), dtype)
     if x is None:
-        raise errors.value_error("got None, an array or numbers are required",
-                                 fix="leave it out, or pass numbers")
+        raise errors.make(errors.OperandError, "got None, an array or numbers are required",
+                          fix="leave it out, or pass numbers")
     host = None if isinstance(x, (str, bytes)) else np.asarray(x)
     if host is None or host.dtype == np.object_:
         raise errors.type_error(f"got {x!r:.60} of type {type(x).__name__}, numbers, arrays or nested "
@@ -218,14 +231,14 @@ def fromstring(string: str, dtype: DTypeLike = float, count: int = -1, *, sep: s
     return asarray(np.fromstring(string, dtypes.as_dtype(dtype), count, sep=sep))
 
 
-def fromiter(iterable: Iterable[Any], dtype: DTypeLike, count: int = -1) -> Array:
-    """The numbers that an iterable gives, `count` of them or all.
+def fromiter(*args: Any, **kwargs: Any) -> Array:
+    """The numbers that an iterable gives; the arguments are those of numpy.fromiter: iterable, dtype, and count.
 
     Example:
       >>> jnp.fromiter(range(3), jnp.int32)
       Array([0, 1, 2], dtype=int32)
     """
-    return asarray(np.fromiter(iterable, dtypes.as_dtype(dtype), count))
+    return asarray(np.fromiter(*args, **kwargs))
 
 
 def fromfile(*args: Any, **kwargs: Any) -> Array:

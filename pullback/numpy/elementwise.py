@@ -341,8 +341,8 @@ def cbrt(x: ArrayLike, /) -> Array:
     """The real cube root of real numbers. At 0 the derivative is infinite.
 
     Example:
-      >>> jnp.cbrt(jnp.array([8.0, -27.0]))
-      Array([ 2.       , -2.9999998], dtype=float32)
+      >>> jnp.cbrt(jnp.array([8.0, -27.0])).round(3)
+      Array([ 2., -3.], dtype=float32)
     """
     return ops.cbrt(inexact(x))
 

@@ -8,7 +8,6 @@ arrays become complex64.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +19,7 @@ from pullback.lax.fft import FftType
 from pullback.lax.fft import fft as _transform
 from pullback.lax.operand import placed, retype
 from pullback.numpy import elementwise, ranges, shape
-from pullback.numpy.arguments import array, part, requested
+from pullback.numpy.arguments import array, integer, part, requested
 from pullback.ops.fft import MAX_AXES
 from pullback.ops.move import as_shape, pad
 
@@ -83,6 +82,9 @@ def _transformed(kind: FftType, a: ArrayLike, s: Any, axes: Any, norm: str | Non
         raise errors.value_error(f"got the sizes {sizes}, at least 1 is required", fix="leave them out to keep the "
                                  "sizes of the array")
     lengths = [x.type.shape[axis] for axis in along] if sizes is None else list(sizes)
+    if kind is FftType.RFFT and lengths[-1:] == [0]:
+        raise errors.value_error(f"got {x.type}, samples along axis {along[-1]} are required",
+                                 fix="check for an empty array first")
     if kind is FftType.IRFFT and along and sizes is None:
         lengths[-1] = max(2 * (lengths[-1] - 1), 0)
     factor = _factor(kind, math.prod(lengths), norm)
@@ -102,7 +104,9 @@ def _transformed(kind: FftType, a: ArrayLike, s: Any, axes: Any, norm: str | Non
 
 
 def _one(kind: FftType, a: ArrayLike, n: Any, axis: Any, norm: str | None) -> Array:
-    return _transformed(kind, a, None if n is None else (operator.index(n),), (-1 if axis is None else axis,), norm)
+    if isinstance(axis, (tuple, list)):
+        raise errors.value_error(f"axis is {axis!r}, one axis is required", fix="take the transform of n axes")
+    return _transformed(kind, a, None if n is None else (integer(n, "n"),), (-1 if axis is None else axis,), norm)
 
 
 def _two(kind: FftType, a: ArrayLike, s: Any, axes: Any, norm: str | None) -> Array:
@@ -392,7 +396,12 @@ def rfftfreq(n: int, d: ArrayLike = 1.0, *, dtype: DTypeLike | None = None, devi
     """
     n = _count(n)
     numbers = ranges.arange(max(n // 2 + 1, 0), dtype=dtypes.canonicalize(float))
-    return _frequencies(n, numbers, d, dtype, device, "rfftfreq")
+    given = requested(dtype, "rfftfreq")
+    if given == dtypes.bool_:
+        raise errors.type_error("dtype is bool, a dtype of numbers is required", fix="leave it out")
+    if given is not None and dtypes.is_integer(given):
+        given = dtypes.to_inexact(given)  # a quotient of whole numbers
+    return _frequencies(n, numbers, d, given, device, "rfftfreq")
 
 
 def _shifted(x: ArrayLike, axes: Any, inverse: bool) -> Array:

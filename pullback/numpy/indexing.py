@@ -153,13 +153,14 @@ def _gathered(x: Array, plan: Plan, mode: GatherScatterMode, fill: Any, unique: 
 
 _SCATTERS = {"set": writes.scatter, "add": writes.scatter_add, "mul": writes.scatter_mul,
              "min": writes.scatter_min, "max": writes.scatter_max}
-_LOGICAL = {"add": "or", "mul": "and", "min": "and", "max": "or"}
+_LOGICAL = {"min": "and", "max": "or"}  # of truth values, which are neither added nor multiplied
 
 
 def _combined(operation: str, old: Any, new: Any) -> Any:
     if operation == "set":
         return new
-    return TABLE[_LOGICAL[operation] if type_of(old).dtype == dtypes.bool_ else operation](old, new)
+    logical = _LOGICAL.get(operation) if type_of(old).dtype == dtypes.bool_ else None
+    return TABLE[logical or operation](old, new)
 
 
 def update(x: Array, index: Any, values: Any, operation: str, mode: Any = FILL, unique: bool = False,

@@ -475,7 +475,8 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *, total_r
         return placed(_repeated_traced(x, counts, axis, total), out_sharding)
     numbers = np.asarray(known(counts, "the number of repeats", _TOTAL)).reshape(-1)
     if (numbers < 0).any():
-        raise errors.value_error(f"repeats has the negative number {numbers.min()}", fix="numbers are 0 or more")
+        raise errors.make(errors.OperandError, f"repeats has the negative number {numbers.min()}",
+                          fix="numbers are 0 or more")
     if numbers.size == 1 and total in (None, n * int(numbers[0])):
         return placed(_repeated_all(x, int(numbers[0]), axis), out_sharding)
     index = np.repeat(np.arange(n), numbers)

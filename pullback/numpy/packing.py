@@ -8,12 +8,11 @@ import numpy as np
 
 from pullback.core import dtypes, errors
 from pullback.core.array import Array
-from pullback.core.values import value
 from pullback.numpy.arguments import ArrayLike, array, integer, one_axis, part
 from pullback.numpy.logic import truth
 from pullback.numpy.shape import ravel
+from pullback.ops import elementwise, move, reduce
 from pullback.ops import integer as words
-from pullback.ops import move, reduce
 from pullback.ops.convert import convert_element_type
 
 __all__ = ["packbits", "unpackbits"]
@@ -23,12 +22,15 @@ def _along(a: Any, axis: int | None) -> tuple[Any, int]:
     return (ravel(a), 0) if axis is None else (a, one_axis(axis, a.type.ndim))
 
 
-def _shifts(bitorder: str, x: Any, axis: int) -> Any:
-    """How far each of the 8 bits along `axis` of `x` is shifted."""
+def _weights(bitorder: str, x: Any, axis: int) -> Any:
+    """What each of the 8 bits along `axis` of `x` counts, in the shape of `x`."""
     if bitorder not in ("big", "little"):
         raise errors.value_error(f"bitorder is {bitorder!r}, 'big' or 'little' is required", fix="check the spelling")
-    numbers = np.arange(8, dtype=np.uint8)[:: -1 if bitorder == "big" else 1].copy()
-    return move.broadcast_in_dim(value(numbers), shape=x.type.shape, dims=(axis,))
+    # A formula, not a constant array, which XLA would read element by element.
+    numbers = move.iota(shape=x.type.shape, dtype=np.dtype(np.uint8), axis=axis)
+    if bitorder == "big":
+        return words.shift_right_logical(np.uint8(128), numbers)
+    return words.shift_left(np.uint8(1), numbers)
 
 
 def _resized(x: Any, n: int, axis: int) -> Any:
@@ -66,7 +68,7 @@ def packbits(a: ArrayLike, axis: int | None = None, bitorder: str = "big") -> Ar
     bits = _resized(convert_element_type(truth(x), dtype=dtypes.uint8), 8 * count, along)
     before, after = x.type.shape[:along], x.type.shape[along + 1:]
     bits = move.reshape(bits, shape=(*before, count, 8, *after))
-    return reduce.reduce_sum(words.shift_left(bits, _shifts(bitorder, bits, along + 1)), axes=(along + 1,))
+    return reduce.reduce_sum(elementwise.mul(bits, _weights(bitorder, bits, along + 1)), axes=(along + 1,))
 
 
 def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
@@ -96,8 +98,8 @@ def unpackbits(a: ArrayLike, axis: int | None = None, count: int | None = None, 
     before, n, after = x.type.shape[:along], x.type.shape[along], x.type.shape[along + 1:]
     kept = [*range(along + 1), *range(along + 2, x.type.ndim + 1)]
     bits = move.broadcast_in_dim(x, shape=(*before, n, 8, *after), dims=tuple(kept))
-    bits = words.and_(words.shift_right_logical(bits, _shifts(bitorder, bits, along + 1)), np.uint8(1))
-    bits = move.reshape(bits, shape=(*before, 8 * n, *after))
+    held = elementwise.ne(words.and_(bits, _weights(bitorder, bits, along + 1)), np.uint8(0))
+    bits = move.reshape(convert_element_type(held, dtype=dtypes.uint8), shape=(*before, 8 * n, *after))
     if count is None:
         return bits
     size = integer(count, "count")

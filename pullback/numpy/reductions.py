@@ -260,7 +260,10 @@ def minmax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = F
       >>> jnp.minmax(jnp.array([3, 1, 2]))
       (Array(1, dtype=int32), Array(3, dtype=int32))
     """
-    low, high = initial if isinstance(initial, (tuple, list)) else (initial, initial)
+    both = initial if isinstance(initial, (tuple, list)) else (initial, initial)
+    if len(both) != 2:
+        raise errors.value_error(f"initial has {len(both)} numbers, one or two are required", fix="pass (low, high)")
+    low, high = both
     return min(a, axis, out, keepdims, low, where), max(a, axis, out, keepdims, high, where)
 
 
@@ -412,8 +415,9 @@ def spread_dtypes(dtype: DTypeLike, given: Any, name: str) -> tuple[Any, Any]:
         raise errors.value_error(f"dtype is {dtypes.short_name(wanted)}, the array is complex; a complex dtype is "
                                  "required", fix="leave dtype out, or take the variance of real and imaginary parts")
     if not dtypes.is_inexact(wanted):
-        raise errors.type_error(f"dtype is {dtypes.short_name(wanted)}, a float or complex dtype is required",
-                                fix="convert the result with astype")
+        raise errors.make(errors.OperandError,
+                          f"dtype is {dtypes.short_name(wanted)}, a float or complex dtype is required",
+                          fix="convert the result with astype")
     return (own if dtypes.is_complex(own) else wide_dtype(dtypes.to_real(wanted))), wanted
 
 

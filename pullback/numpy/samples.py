@@ -278,7 +278,7 @@ def interp(x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: ArrayLike | str | N
     if n == 1:
         out = promotion.broadcast_to(first, at.type.shape)
     else:
-        upper = clip(searchsorted(points, at, "right", method="scan_unrolled"), 1, n - 1)
+        upper = clip(searchsorted(points, at, "right"), 1, n - 1)
         lower = elementwise.sub(upper, like(upper, 1))
         x0, x1, y0, y1 = (picked(v, i, 0) for v in (points, values) for i in (lower, upper))
         width = elementwise.sub(x1, x0)

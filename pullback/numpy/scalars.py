@@ -8,7 +8,7 @@ import numpy as np
 
 from pullback.core import dtypes, errors
 from pullback.core.array import Array, ConcreteArray
-from pullback.core.dtypes import SCALAR_TYPES, finfo, iinfo, issubdtype, promote_types, result_type
+from pullback.core.dtypes import SCALAR_TYPES, finfo, iinfo, issubdtype, promote_types
 from pullback.core.trace import concrete
 
 globals().update(SCALAR_TYPES)
@@ -28,11 +28,31 @@ dtype = np.dtype
 ndarray = Array
 ComplexWarning = np.exceptions.ComplexWarning
 
-# Arrays are shown by NumPy's means.
-set_printoptions, get_printoptions, printoptions = np.set_printoptions, np.get_printoptions, np.printoptions
+get_printoptions, printoptions = np.get_printoptions, np.printoptions  # arrays are shown by NumPy's means
 
 _KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu", "real floating": "f",
           "complex floating": "c", "numeric": "iufc"}
+
+
+def set_printoptions(*args: Any, **kwargs: Any) -> None:
+    """Sets how arrays are printed, in the whole process; the arguments are those of numpy.set_printoptions.
+
+    Example:
+      >>> jnp.set_printoptions(precision=8)
+    """
+    np.set_printoptions(*args, **kwargs)
+
+
+def result_type(*args: Any) -> Any:
+    """The dtype in which an operation on these arrays, Python scalars or dtypes computes.
+
+    Raises: TypePromotionError where only an explicit cast is allowed; TypeError where there is no dtype.
+
+    Example:
+      >>> jnp.result_type(jnp.int8, 1.0)
+      dtype('float32')
+    """
+    return dtypes.result_type(*args)
 
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:

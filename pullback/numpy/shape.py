@@ -58,7 +58,8 @@ def _sizes(given: Any, x: Any) -> tuple[int, ...]:
     others = -math.prod(sizes)
     size = x.type.size
     if others <= 0 or size % others:
-        raise errors.type_error(
+        raise errors.make(
+            errors.OperandError,
             f"cannot reshape {x.type}, which has {move.count(size, 'element')}, into shape {sizes}: "
             + (f"the given sizes multiply to {others}, which does not divide {size}" if others else
                "with a size of 0 any size would do for the -1"),
@@ -156,6 +157,8 @@ def permute_dims(a: ArrayLike, /, axes: Sequence[int]) -> Array:
       >>> jnp.permute_dims(jnp.ones((2, 3)), (1, 0)).shape
       (3, 2)
     """
+    if axes is None:
+        raise errors.type_error("axes is None, a sequence of ints is required", fix="transpose reverses all axes")
     return transpose(a, axes)
 
 
@@ -536,6 +539,8 @@ def roll(a: ArrayLike, shift: Any, axis: int | Sequence[int] | None = None) -> A
         moved = roll(flat, shift, 0)
         return x if moved is flat else _reshaped(moved, x.type.shape)
     axes = [one_axis(i, x.type.ndim) for i in as_shape(axis, "axis")]
+    if not axes:
+        return x
     shifts = list(shift) if isinstance(shift, (list, tuple)) else shift
     if isinstance(shifts, list) and not all([is_known(s) or not isinstance(s, Array) for s in shifts]):
         amounts: list[Any] = [array(s) for s in shifts]

@@ -177,7 +177,7 @@ def sort_complex(a: ArrayLike) -> Array:
 
 
 def top_k(a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
-          ) -> tuple[Array, Array]:
+          ) -> list[Array] | tuple[Array, Array]:
     """The k largest or smallest elements along an axis, and their positions.
 
     Args:
@@ -200,8 +200,7 @@ def top_k(a: ArrayLike, k: int, /, *, axis: int = -1, mode: str = "largest", sor
     x, axis = _prepared(a, axis, None, None)
     count = integer(k, "k")
     if mode == "largest":
-        values, places = sorts.top_k(x, k=count, axis=axis)
-        return values, places
+        return list(sorts.top_k(x, k=count, axis=axis))
     if mode != "smallest":
         raise errors.value_error(f"mode is {mode!r}, 'largest' or 'smallest' is required", fix="check the spelling")
     if dtypes.is_complex(x.type.dtype):

@@ -203,6 +203,9 @@ def _matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return whole != 0 if x.dtype == np.bool_ else whole.astype(x.dtype)
 
 
+_OUTER = (((), ()), ((), ()))
+
+
 class DotGeneral(Bilinear):
     """Axes of the result: batch axes, free axes of lhs, free axes of rhs.
 
@@ -223,9 +226,11 @@ class DotGeneral(Bilinear):
 
     def numpy(self, x: np.ndarray, y: np.ndarray, *, dims: Dims, precision: Any = None, dtype: Any = None
               ) -> Outputs:
-        if dims == MATRICES and x.ndim == y.ndim == 2 and precision is None and x.dtype == y.dtype == (
-                dtype or x.dtype) and x.dtype.char in "fd":
-            return [np.matmul(x, y)]
+        if precision is None and x.dtype == y.dtype == (dtype or x.dtype) and x.dtype.char in "fd":
+            if dims == MATRICES and x.ndim == y.ndim == 2:
+                return [np.matmul(x, y)]
+            if dims == _OUTER:
+                return [np.multiply.outer(x, y)]
         out = result_dtype(x.dtype, y.dtype) if dtype is None else dtype
         (lc, rc), (lb, rb) = dims
         lf, rf = free_axes(x.ndim, lc, lb), free_axes(y.ndim, rc, rb)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core import dtypes
+from pullback.core import dtypes, errors
 from pullback.core.primitive import TABLE, Example, Outputs, Primitive
 from pullback.core.program import Program
 from pullback.core.trace import bind, type_of
@@ -269,7 +269,14 @@ class CustomLinear(Primitive):
         program, captured = stage(rule, out_types, name="backward", what="the backward rule of custom_vjp")
         linear = [False] * len(captured) + [True] * len(out_types)
         given = [dot for dot, flag in zip(dots, mask, strict=True) if flag]
-        return [instantiate(t) for t in run_backward(program, linear, captured, given)]
+        try:
+            return [instantiate(t) for t in run_backward(program, linear, captured, given)]
+        except errors.MissingRuleError as error:
+            problem, *where = str(error).split("\n")
+            raise errors.make(
+                errors.MissingRuleError, "forward mode takes the transpose of the backward rule, and this one is not "
+                f"linear in the cotangent: {problem}", op="custom_vjp", notes=tuple(w.strip() for w in where[:-1]),
+                fix="use reverse mode (grad, vjp, jacrev), or give the function a custom_jvp rule") from None
 
     def _cotangents(self, residuals: list[Any], cts: Sequence[Any], backward: Any, live: Sequence[bool],
                     kept: Sequence[bool]) -> list[Any]:

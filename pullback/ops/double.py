@@ -17,6 +17,7 @@ import numpy as np
 
 from pullback.core import dtypes
 from pullback.core.types import ArrayType
+from pullback.ops import fits
 
 # Below this size the separate kernels that a branch needs cost more than they save.
 _MANY = 1024
@@ -259,18 +260,20 @@ def power_of_two(b: Any, x: Any) -> Any:
         return b.op("stablehlo.exponential", [b.mul(x, b.full(math.log(2), x.type))], x.type)
     if x.type.dtype != dtypes.float32:
         return b.op("stablehlo.power", [b.full(2, x.type), x], x.type)
-    # 2 ** (x - n) 2 ** n, exact for whole x; 2 ** n in two parts, each of which is a normal number.
+    # 2 ** (x - n) 2 ** n, exact for whole x. The bits of 2 ** n are those of 0 for n = -127, since XLA takes numbers so
+    # small for zero, and those of infinity for n = 128.
     bits = x.type.with_dtype(dtypes.int32)
-    low, high = b.full(-160, x.type), b.full(140, x.type)
-    near = b.op("stablehlo.clamp", [low, x, high], x.type)
-    whole = b.op("stablehlo.round_nearest_even", [near], x.type)
-    value = b.op("stablehlo.exponential", [b.mul(b.sub(near, whole), b.full(math.log(2), x.type))], x.type)
-    n = b.convert(whole, dtypes.int32)
-    half = b.op("stablehlo.shift_right_arithmetic", [n, b.full(1, bits)], bits)
-    for part in (half, b.sub(n, half)):
-        power = b.op("stablehlo.shift_left", [b.add(part, b.full(127, bits)), b.full(23, bits)], bits)
-        value = b.mul(value, b.bitcast(power, x.type))
-    return value
+    near = b.op("stablehlo.clamp", [b.full(-127, x.type), x, b.full(128, x.type)], x.type)
+    whole = b.op("stablehlo.floor", [near], x.type)
+    rest = b.sub(near, whole)
+    scaled = b.sub(b.add(rest, rest), b.full(1, x.type))
+    value = b.full(fits.EXP2[2][-1], x.type)
+    for c in fits.EXP2[2][-2::-1]:
+        value = b.add(b.mul(value, scaled), b.full(c, x.type))
+    value = b.add(b.mul(value, rest), b.full(1, x.type))
+    power = b.op("stablehlo.shift_left", [b.add(b.convert(whole, dtypes.int32), b.full(127, bits)), b.full(23, bits)],
+                 bits)
+    return b.mul(value, b.bitcast(power, x.type))
 
 
 def squared(b: Any, x: Any) -> Any:

@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pullback.core import dtypes
 from pullback.ops import elementwise as ops
+from pullback.ops import fitted
 from pullback.ops.composed import (
     Composed,
     Term,
@@ -32,11 +34,13 @@ from pullback.ops.composed import (
     log1p,
     maximum,
     minimum,
+    of_dtype,
     of_numbers,
     polynomial,
     repeat,
     sqrt,
     square,
+    stirling_rest,
     where,
 )
 from pullback.ops.elementwise import number
@@ -60,13 +64,6 @@ def _lgamma_1p(a: Term) -> Term:
     signed = [(-1) ** k * z / k for k, z in enumerate(_ZETA_1, 2)]
     series = small * (1 - _EULER) + square(small) * polynomial(small, signed) - log1p(small)
     return where(a <= 0.5, series, lgamma(a + 1))
-
-
-def stirling_rest(a: Term) -> Term:
-    """lgamma(a) - ((a - 1/2) log(a) - a + log(2 pi) / 2) for a of at least 8. Source: DLMF 5.11.1."""
-    inverse = 1 / a
-    terms = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
-    return inverse * polynomial(square(inverse), terms)
 
 
 def _log_minus_digamma(a: Term) -> Term:
@@ -108,16 +105,22 @@ def _log_ratio(a: Term, x: Term) -> tuple[Term, Term]:
             where(large, quotient + _log_minus_digamma(b), log(x) - digamma(c)))
 
 
-# How far the integrals go: e**-g is below the last digit from there on; their nodes; and the terms of the series.
-# Of float64, and of float32, where integrals have errors of 5e-9.
-Effort = tuple[float, int, int]
-_FULL: Effort = (42.0, 40, 19)
-_SINGLE: Effort = (22.0, 22, 12)
+class Effort(NamedTuple):
+    """What digits cost."""
+
+    depth: float  # how far the integrals go: e**-g is below the last digit from there on
+    nodes: int
+    terms: int  # of the series
+    dtype: Any  # of the terms that are added; all are positive in the integrals, so none is needed to more digits
+
+
+_FULL = Effort(42.0, 40, 19, dtypes.float64)
+_SINGLE = Effort(18.0, 16, 12, dtypes.float32)
 
 
 def _integrals(a: Term, x: Term, effort: Effort) -> tuple[Term, Term, Term]:
     """Whether x < a; and the integrals, on the side the module's docstring says, of e**-g and of |w| e**-g."""
-    depth, count, _ = effort
+    depth = effort.depth
     below = x < a
     slope = absolute(x - a)
     # g(w) = slope |w| + x w**2 / 2 to second order: above it for w > 0, below it for w < 0.
@@ -128,25 +131,29 @@ def _integrals(a: Term, x: Term, effort: Effort) -> tuple[Term, Term, Term]:
     fall = -expm1(-width)
     under = width + maximum(depth - (a * width - x * fall), 0.0) / (a - x * (1 - fall))
     direction = where(below, Term(number(x.x, -1.0)), Term(number(x.x, 1.0)) + 0 * x)
+    rest = _expm1_rest if effort is _FULL else fitted.expm1_rest
 
-    def integrand(v: Term, a: Term, x: Term, direction: Term) -> list[Term]:
-        w = direction * v
-        value = exp(-(x * _expm1_rest(w) + (x - a) * w))
+    def integrand(v: Term, x: Term, slope: Term, direction: Term) -> list[Term]:
+        value = exp(-(x * rest(direction * v) + slope * v))
         return [value, v * value]
 
-    values = integrate(integrand, where(below, under, above), a, x, direction, count=count)
-    return below, values[0], values[1]
+    given = [of_dtype(v, effort.dtype) for v in (where(below, under, above), x, slope, direction)]
+    mass, moment = integrate(integrand, *given, count=effort.nodes)
+    return below, of_dtype(mass, dtypes.float64), of_dtype(moment, dtypes.float64)
 
 
-def _series(a: Term, x: Term, terms: int) -> tuple[Term, Term]:
+def _series(a: Term, x: Term, effort: Effort) -> tuple[Term, Term]:
     """For x <= 1: S and its derivative by a, where P(a, x) = x**a / gamma(a + 1) (1 + S). Source: DLMF 8.7.1."""
-    total, slope, power = 0 * x, 0 * x, 0 * x + 1
-    for n in range(1, terms + 1):
+    share = 1 / (a + 1)
+    first, first_slope = -x * a * share, -x * square(share)  # most of the sum, and in full
+    a, x = of_dtype(a, effort.dtype), of_dtype(x, effort.dtype)
+    total, slope, power = 0 * x, 0 * x, -x
+    for n in range(2, effort.terms + 1):
         power = power * x * (-1 / n)
         share = 1 / (a + n)
         total = total + power * a * share
         slope = slope + power * n * square(share)
-    return total, slope
+    return first + of_dtype(total, dtypes.float64), first_slope + of_dtype(slope, dtypes.float64)
 
 
 def _valid(a: Term, x: Term) -> tuple[Term, Term, Term]:
@@ -162,54 +169,79 @@ def _edges(a: Term, x: Term, at_0: float, at_infinity: float) -> Term:
     return where(first, at_0, where(last, at_infinity, 0 * x + math.nan))
 
 
-def _incomplete(a: Term, x: Term, upper: bool, effort: Effort) -> Term:
+def _incomplete(a: Term, x: Term, upper: bool) -> Term:
     fine, b, y = _valid(a, x)
     small = y <= 1
     # Up to x = 1.
     near = where(small, y, 1.0)
-    tail, _ = _series(b, near, effort[2])
+    tail, _ = _series(b, near, _FULL)
     exponent = b * log(near) - _lgamma_1p(b)
     part = exp(exponent) * tail
     by_series = -expm1(exponent) - part if upper else exp(exponent) + part
     # Beyond.
     far = where(small, 2.0, y)
-    below, mass, _ = _integrals(b, far, effort)
+    below, mass, _ = _integrals(b, far, _FULL)
     value = exp(_log_ratio(b, far)[0]) * mass
     by_integral = where(below, 1 - value, value) if upper else where(below, value, 1 - value)
     return where(fine, where(small, by_series, by_integral), _edges(a, x, float(upper), float(not upper)))
 
 
-def _igamma(a: Term, x: Term, effort: Effort = _FULL) -> Term:
-    return _incomplete(a, x, False, effort)
+def _incomplete_single(a: Term, x: Term, upper: bool) -> Term:
+    """As `_incomplete`, by one logarithm and one density."""
+    fine, b, y = _valid(a, x)
+    small = y <= 1
+    near, far = where(small, y, 1.0), where(small, 2.0, y)
+    tail, _ = _series(b, near, _SINGLE)
+    below, mass, _ = _integrals(b, far, _SINGLE)
+    density = fitted.gamma_density(b, y)
+    value = density * where(small, exp(near) / b * (1 + tail), mass)
+    complement = small | below  # then it is P, else Q
+    value = where(complement, 1 - value, value) if upper else where(complement, value, 1 - value)
+    if upper:  # small, where a is small
+        tiny = small & (b <= 0.5)
+        c, z, rest = (of_dtype(v, dtypes.float32) for v in (b, near, tail))
+        exponent = c * log(z) - fitted.log_gamma_1p(c)
+        value = where(tiny, of_dtype(-expm1(exponent) - exp(exponent) * rest, dtypes.float64), value)
+    return where(fine, value, _edges(a, x, float(upper), float(not upper)))
 
 
-def igammac_term(a: Term, x: Term, effort: Effort = _FULL) -> Term:
-    return _incomplete(a, x, True, effort)
+def _igamma(a: Term, x: Term) -> Term:
+    return _incomplete(a, x, False)
 
 
-def _slopes(a: Term, x: Term, relative: bool, effort: Effort = _FULL) -> Term:
+def igammac_term(a: Term, x: Term) -> Term:
+    return _incomplete(a, x, True)
+
+
+def _slopes(a: Term, x: Term, relative: bool, narrow: bool = False) -> Term:
     """dP/da for positive, finite a and x; `relative`: divided by x times the density, D."""
     small = x <= 1
-    near = where(small, x, 1.0)
-    tail, slope = _series(a, near, effort[2])
+    near, far = where(small, x, 1.0), where(small, 2.0, x)
+    if narrow:
+        tail, slope = _series(a, near, _SINGLE)
+        below, mass, moment = _integrals(a, far, _SINGLE)
+        ratio = log(x) - digamma(a)
+        inside = exp(near) / a * ((1 + tail) * (ratio - 1 / a) + slope)
+        value = where(small, inside, where(below, mass * ratio - moment, -(mass * ratio + moment)))
+        return value if relative else fitted.gamma_density(a, x) * value
+    tail, slope = _series(a, near, _FULL)
     inside = (1 + tail) * (log(near) - digamma(a + 1)) + slope
     factor = exp(near) / a if relative else exp(a * log(near) - _lgamma_1p(a))
-    far = where(small, 2.0, x)
-    below, mass, moment = _integrals(a, far, effort)
+    below, mass, moment = _integrals(a, far, _FULL)
     log_d, ratio = _log_ratio(a, far)
     beyond = where(below, mass * ratio - moment, -(mass * ratio + moment))
     beyond = beyond if relative else exp(log_d) * beyond
     return where(small, factor * inside, beyond)
 
 
-def _igamma_grad_a(a: Term, x: Term, effort: Effort = _FULL) -> Term:
+def _igamma_grad_a(a: Term, x: Term, narrow: bool = False) -> Term:
     fine, b, y = _valid(a, x)
-    return where(fine, _slopes(b, y, False, effort), _edges(a, x, 0.0, math.nan))
+    return where(fine, _slopes(b, y, False, narrow), _edges(a, x, 0.0, math.nan))
 
 
-def _random_gamma_grad(a: Term, x: Term, effort: Effort = _FULL) -> Term:
+def _random_gamma_grad(a: Term, x: Term, narrow: bool = False) -> Term:
     fine, b, y = _valid(a, x)
-    return where(fine, -y * _slopes(b, y, True, effort), _edges(a, x, 0.0, math.nan))
+    return where(fine, -y * _slopes(b, y, True, narrow), _edges(a, x, 0.0, math.nan))
 
 
 def _log_gamma_slope(a: Term, y: Term) -> Term:
@@ -235,20 +267,20 @@ _EDGE_X = np.array([1, 0, 1, 0, -1, np.inf, 2, np.nan, 1, 2, np.inf, 10, 4100, 3
 
 igamma = Composed(
     "igamma", _igamma, [lambda t, out, a, x: ops.mul(t, igamma_grad_a(a, x)), lambda t, out, a, x: _density(t, a, x)],
-    narrow=partial(_igamma, effort=_SINGLE),
+    narrow=partial(_incomplete_single, upper=False),
     reference="gammainc", draws=[_A, _X], order=1, edges=[(_EDGE_A, _EDGE_X)], rtol=2e-4,
     doc="The regularised lower incomplete gamma function P(a, x).")
 igammac = Composed(
     "igammac", igammac_term,
     [lambda t, out, a, x: ops.neg(ops.mul(t, igamma_grad_a(a, x))), lambda t, out, a, x: ops.neg(_density(t, a, x))],
-    narrow=partial(igammac_term, effort=_SINGLE),
+    narrow=partial(_incomplete_single, upper=True),
     reference="gammaincc", draws=[_A, _X], order=1, edges=[(_EDGE_A, _EDGE_X)], rtol=2e-4,
     doc="The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x).")
 igamma_grad_a = Composed(
-    "igamma_grad_a", _igamma_grad_a, [None, None], narrow=partial(_igamma_grad_a, effort=_SINGLE), draws=[_A, _X],
+    "igamma_grad_a", _igamma_grad_a, [None, None], narrow=partial(_igamma_grad_a, narrow=True), draws=[_A, _X],
     rtol=2e-4, doc="The derivative of P(a, x) by a.")
 random_gamma_grad = Composed(
-    "random_gamma_grad", _random_gamma_grad, [None, None], narrow=partial(_random_gamma_grad, effort=_SINGLE),
+    "random_gamma_grad", _random_gamma_grad, [None, None], narrow=partial(_random_gamma_grad, narrow=True),
     draws=[_A, _X], rtol=2e-4, doc="dx/da of a number x of the gamma distribution with parameter a.")
 
 

@@ -12,7 +12,7 @@ from pullback.core.types import Zero
 from pullback.core.vector import instantiate
 from pullback.interpret.jvp import jvp
 from pullback.ops import elementwise as ops
-from pullback.ops import special
+from pullback.ops import fitted, special
 from pullback.ops.composed import (
     Composed,
     Term,
@@ -268,12 +268,12 @@ def _comb_slope(t: Any, out: Any, n: Any, first: Any, second: Any) -> Any:
 poch = Composed(
     "poch", _poch, [lambda t, out, z, m: ops.mul(ops.mul(t, out), ops.sub(_psi(ops.add(z, m)), _psi(z))),
                     lambda t, out, z, m: ops.mul(ops.mul(t, out), _psi(ops.add(z, m)))],
-    reference="poch", draws=[(0.5, 4), (0.3, 3)], rtol=5e-5,
+    reference="poch", narrow=fitted.poch, draws=[(0.5, 4), (0.3, 3)], rtol=5e-5,
     edges=[tuple(np.array(v, np.float32) for v in ([2, -1.5, 3, 0.5, 10], [3, 2, -1, 0, 2.5]))],
     doc="Pochhammer's symbol: gamma(z + m) / gamma(z).")
 comb = Composed(
     "comb", _comb, [lambda t, out, n, k: _comb_slope(t, out, n, n, ops.sub(n, k)),
                     lambda t, out, n, k: _comb_slope(t, out, n, ops.sub(n, k), k)],
-    reference=_comb_reference, draws=[(4, 9), (1, 3)], rtol=5e-5,
+    reference=_comb_reference, narrow=fitted.comb, draws=[(4, 9), (1, 3)], rtol=5e-5,
     edges=[tuple(np.array(v, np.float32) for v in ([5, 5, -2, 5, 0, 2.5], [2, 7, 2, -1, 0, 1.5]))],
     doc="The binomial coefficient n over k; 0 where k is not from 0 to n.")

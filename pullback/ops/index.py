@@ -7,6 +7,7 @@ PROMISE_IN_BOUNDS amounts to), or gives a fill value (FILL_OR_DROP).
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -313,6 +314,7 @@ def check_indices(x: ArrayType, indices: ArrayType, components: Shape, gone: Sha
                 fix="broadcast one")
 
 
+@functools.lru_cache(4096)
 def _is_take(shape: Shape, count: int, dims: GatherDims, sizes: Shape) -> bool:
     """Whether elements along one axis are gathered, with the `count` axes of the positions in its place."""
     if len(dims.start_index_map) != 1 or dims.collapsed_slice_dims != dims.start_index_map:
@@ -321,6 +323,21 @@ def _is_take(shape: Shape, count: int, dims: GatherDims, sizes: Shape) -> bool:
     return (not dims.operand_batching_dims and shape[axis] > 0
             and dims.offset_dims == (*range(axis), *range(axis + count, ndim - 1 + count))
             and sizes[:axis] == shape[:axis] and sizes[axis + 1:] == shape[axis + 1:])
+
+
+_UNSIGNED = {np.dtype(np.int32): np.uint32, np.dtype(np.int64): np.uint64}
+
+
+def _taken(x: np.ndarray, places: np.ndarray, axis: int, mode: GatherScatterMode, fill: Any) -> np.ndarray:
+    n = x.shape[axis]
+    if places.dtype not in _UNSIGNED or n >= 2 ** 31:
+        places = integers(places)
+    taken = x.take(places, axis, mode="clip")
+    # As unsigned numbers, those below 0 are beyond n too.
+    if mode is not FILL or np.logical_and.reduce(places.view(_UNSIGNED[places.dtype]) < n, axis=None):
+        return taken
+    inside = ((places >= 0) & (places < n)).reshape(places.shape + (1,) * (x.ndim - axis - 1))
+    return np.where(inside, taken, np.asarray(default_fill(x.dtype) if fill is None else fill).astype(x.dtype))
 
 
 class Gather(Move):
@@ -350,17 +367,10 @@ class Gather(Move):
 
     def numpy(self, x: np.ndarray, indices: np.ndarray, *, dims: GatherDims, sizes: Shape,
               mode: GatherScatterMode, fill: Any = None, **hints: bool) -> Outputs:
-        x, starts = np.asarray(x), integers(indices)
-        count = starts.ndim - 1
+        x, count = np.asarray(x), indices.ndim - 1
         if _is_take(x.shape, count, dims, sizes):
-            axis, = dims.start_index_map
-            places = starts[..., 0]
-            taken = x.take(places, axis, mode="clip")
-            inside = (places >= 0) & (places < x.shape[axis]) if mode is FILL else np.True_
-            if inside.all():
-                return [taken]
-            outside = np.asarray(default_fill(x.dtype) if fill is None else fill).astype(x.dtype)
-            return [np.where(inside.reshape(inside.shape + (1,) * (x.ndim - axis - 1)), taken, outside)]
+            return [_taken(x, indices[..., 0], dims.start_index_map[0], mode, fill)]
+        starts = integers(indices)
         last = np.array([x.shape[axis] - sizes[axis] for axis in dims.start_index_map], np.int64)
         inside = ((starts >= 0) & (starts <= last)).all(-1) if mode is FILL else None
         starts = np.clip(starts, 0, last)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from pullback.core import dtypes
 from pullback.ops import elementwise as ops
-from pullback.ops import special
+from pullback.ops import fitted, special
 from pullback.ops.composed import (
     Composed,
     Term,
@@ -16,6 +18,7 @@ from pullback.ops.composed import (
     along,
     cos,
     digamma,
+    erf_inv,
     erfc,
     exp,
     floor,
@@ -25,11 +28,13 @@ from pullback.ops.composed import (
     log1p,
     maximum,
     minimum,
+    of_dtype,
     polynomial,
     power,
     repeat,
     sin,
     spread,
+    sqrt,
     square,
     tan,
     total,
@@ -54,7 +59,7 @@ def _expn_series(n: Term, x: Term) -> Term:
     return result
 
 
-def _expn_fraction(n: Term, x: Term) -> Term:
+def _expn_fraction(n: Term, x: Term, least: float) -> Term:
     """E_n(x) for x >= 1, as a continued fraction. Source: DLMF 8.19.17."""
     def step(k: Term, b: Term, c: Term, d: Term, h: Term, change: Term) -> list[Term]:
         numerator = -k * (n - 1 + k)
@@ -64,19 +69,19 @@ def _expn_fraction(n: Term, x: Term) -> Term:
         return [b, c, d, h * c * d, absolute(c * d - 1)]
 
     start = x + n
-    state = repeat(step, lambda k, b, c, d, h, change: change > 1e-16, start, 0 * x + 1e300, 1 / start, 1 / start,
+    state = repeat(step, lambda k, b, c, d, h, change: change > least, start, 0 * x + 1e300, 1 / start, 1 / start,
                    0 * x + 1)
     return exp(-x) * state[3]
 
 
-def _expn(n: Term, x: Term) -> Term:
+def _expn(n: Term, x: Term, least: float = 1e-16) -> Term:
     whole = n.equals(floor(n)) & (absolute(n) < 1e8)
     fine = whole & (x > 0) & (x < math.inf)
     order, y = where(fine, n, 1.0), where(fine, x, 1.0)
     positive = order >= 1
     small = y <= 1
     k = where(positive, order, 1.0)
-    value = where(small, _expn_series(k, where(small, y, 1.0)), _expn_fraction(k, where(small, 1.0, y)))
+    value = where(small, _expn_series(k, where(small, y, 1.0)), _expn_fraction(k, where(small, 1.0, y), least))
     # E_-k(x) = gamma(k + 1, x) / x**(k + 1). Source: DLMF 8.19.1.
     a = where(positive, 1.0, 1 - order)
     value = where(positive, value, exp(lgamma(a) - a * log(y)) * igammac_term(a, y))
@@ -121,11 +126,12 @@ _SIGNED = np.array([0, -0.0, 1, -1, 5, -5, 50, 1e5, np.inf, -np.inf, np.nan], np
 _POSITIVE = np.array([0.5, 1, 2, 5, 30, 1e-3, np.nan, -1], np.float32)
 
 expn = Composed("expn", _expn, [None, lambda t, out, n, x: ops.neg(ops.mul(t, expn(ops.sub(n, number(n, 1)), x)))],
-                reference=_expn_reference, draws=[(1, 1), (0.3, 4)], rtol=5e-5,
+                reference=_expn_reference, narrow=partial(_expn, least=1e-9), draws=[(1, 1), (0.3, 4)], rtol=5e-5,
                 edges=[(np.full(8, n, np.float32), _POSITIVE) for n in (1, 2, 0, 7)],
                 doc="The exponential integral E_n(x), the integral of e**(-x t) / t**n from 1. No derivative by n.")
 expi = Composed("expi", _expi, [lambda t, out, x: ops.mul(t, ops.div(ops.exp(x), x))], reference="expi",
-                draws=[(0.5, 4)], edges=[(np.array([1, -1, 5, 60, -60, 0.01], np.float32),)], rtol=5e-5,
+                narrow=fitted.expi, draws=[(0.5, 4)], rtol=5e-5,
+                edges=[(np.array([1, -1, 5, 60, -60, 0.01], np.float32),)],
                 doc="The exponential integral Ei(x), the principal value of the integral of e**t / t up to x.")
 
 
@@ -184,9 +190,10 @@ def _sinc_tangent(t: Any, out: Any, x: Any) -> Any:
 
 
 sin_integral = Composed("sin_integral", _sin_integral, [_sinc_tangent], **_of_two("sici", 0),
+                        narrow=fitted.sin_integral,
                         doc="The sine integral Si(x), of sin(t) / t from 0 to x.")
 cos_integral = Composed("cos_integral", _cos_integral, [lambda t, out, x: ops.mul(t, ops.div(ops.cos(x), x))],
-                        **_of_two("sici", 1),
+                        **_of_two("sici", 1), narrow=fitted.cos_integral,
                         doc="The cosine integral Ci(|x|), minus the integral of cos(t) / t from |x|.")
 
 
@@ -220,8 +227,10 @@ def _chirp(wave: Any) -> Any:
 
 
 fresnel_sin = Composed("fresnel_sin", lambda x: _fresnel(x, 0), [_chirp(ops.sin)], **_of_two("fresnel", 0),
+                       narrow=lambda x: fitted.fresnel(x, 0),
                        doc="The Fresnel integral S(x), of sin(pi t**2 / 2) from 0 to x.")
 fresnel_cos = Composed("fresnel_cos", lambda x: _fresnel(x, 1), [_chirp(ops.cos)], **_of_two("fresnel", 1),
+                       narrow=lambda x: fitted.fresnel(x, 1),
                        doc="The Fresnel integral C(x), of cos(pi t**2 / 2) from 0 to x.")
 
 
@@ -271,17 +280,56 @@ def _dawsn(x: Term) -> Term:
 
 
 erfcx = Composed("erfcx", _erfcx, [lambda t, out, x: ops.mul(t, ops.sub(
-    ops.mul(ops.mul(number(x, 2), x), out), number(x, 2 / math.sqrt(math.pi))))], reference="erfcx", draws=[(-2, 4)],
-    edges=[(np.array([-3, 0, 3, 30, 1e30, np.inf, -np.inf, np.nan], np.float32),)], rtol=5e-5,
+    ops.mul(ops.mul(number(x, 2), x), out), number(x, 2 / math.sqrt(math.pi))))], reference="erfcx",
+    narrow=fitted.erfcx, draws=[(-2, 4)], rtol=5e-5,
+    edges=[(np.array([-3, 0, 3, 30, 1e30, np.inf, -np.inf, np.nan], np.float32),)],
     doc="e**(x**2) erfc(x).")
 dawsn = Composed("dawsn", _dawsn, [lambda t, out, x: ops.mul(t, ops.sub(
-    number(x, 1), ops.mul(ops.mul(number(x, 2), x), out)))], reference="dawsn", draws=[(-3, 4)], rtol=5e-5,
-    edges=[(_SIGNED,)], doc="Dawson's integral, e**(-x**2) times the integral of e**(t**2) from 0 to x.")
+    number(x, 1), ops.mul(ops.mul(number(x, 2), x), out)))], reference="dawsn", narrow=fitted.dawsn, draws=[(-3, 4)],
+    rtol=5e-5, edges=[(_SIGNED,)], doc="Dawson's integral, e**(-x**2) times the integral of e**(t**2) from 0 to x.")
+
+
+# -- the quantile of the normal distribution --------------------------------------------------------------
+
+def _log_ndtr(x: Term) -> Term:
+    """The logarithm of the probability to be below x, a negative number. Source: Abramowitz and Stegun, 26.2.12."""
+    far = minimum(x, -20.0)
+    inverse = 1 / square(far)
+    total: Any = 1.0
+    for n in range(15, 0, -2):  # 1 - 1/x**2 (1 - 3/x**2 (1 - 5/x**2 ...
+        total = 1 - n * inverse * total
+    lower = -0.5 * square(far) - log(-far) - 0.5 * math.log(2 * math.pi) + log(total)
+    return where(x < -20, lower, log(0.5 * erfc(maximum(x, -20.0) * -math.sqrt(0.5))))
+
+
+def _ndtri(p: Term) -> Term:
+    """Newton's method on the logarithm of the smaller tail, from its asymptotic form; near 1/2 by erf_inv."""
+    upper = p > 0.5
+    tail = where(upper, 1 - p, p)
+    # 1 / 8 is where the quantile by erf_inv still has all its digits.
+    central = tail >= 0.125
+    logarithm = log(minimum(tail, 0.125))
+    twice = -2 * logarithm - math.log(2 * math.pi)
+    x = -sqrt(twice - log(twice))
+    for _ in range(4):
+        value = _log_ndtr(x)
+        x = x - (value - logarithm) * exp(value + 0.5 * square(x) + 0.5 * math.log(2 * math.pi))
+    x = where(central, math.sqrt(2) * erf_inv(2 * tail - 1), x)
+    x = where(tail.equals(0), -math.inf, x)
+    x = where(upper, -x, x)
+    return where(central | (tail >= 0), x, math.nan)
+
+
+ndtri = Composed("ndtri", _ndtri, [lambda t, out, p: ops.mul(t, ops.mul(
+    number(p, math.sqrt(2 * math.pi)), ops.exp(ops.mul(ops.mul(out, out), number(p, 0.5)))))], reference="ndtri",
+    narrow=fitted.ndtri, draws=[(0.02, 0.98)], rtol=5e-5,
+    edges=[(np.array([0, 1, 0.5, 0.125, 0.875, 1e-30, 1e-7, 1 - 1e-6, -0.5, 1.5, np.nan], np.float32),)],
+    doc="The quantile of the standard normal distribution: the inverse of its distribution function.")
 
 
 # -- Owen's function, the dilogarithm -------------------------------------------------------------------
 
-def _owens_t(h: Term, a: Term) -> Term:
+def _owens_t(h: Term, a: Term, reach: float = 9.0, count: int = 32, dtype: Any = dtypes.float64) -> Term:
     """By quadrature for slopes up to 1; T(h, a) + T(a h, 1 / a) = 1/4 (erfc + erfc) - 1/4 erfc * erfc beyond.
 
     Source: Owen, Annals of Mathematical Statistics 27 (1956).
@@ -291,13 +339,14 @@ def _owens_t(h: Term, a: Term) -> Term:
     x = minimum(where(steep, slope * height, height), 1e3)
     x = where(x.equals(x), x, where(height.equals(0), 0.0, 1e3))  # 0 * inf
     end = where(steep, 1 / where(steep, slope, 1.0), slope)
-    width = minimum(end, 9 / maximum(x, 1e-3))
+    width = minimum(end, reach / maximum(x, 1e-3))
 
     def integrand(t: Term, x: Term) -> list[Term]:
-        spread_ = 1 + square(t)
-        return [exp(-0.5 * square(x) * spread_) / spread_]
+        squared = square(t)
+        return [exp(-0.5 * square(x) * squared) / (1 + squared)]
 
-    part = integrate(integrand, width, x, count=32)[0] / (2 * math.pi)
+    sum_ = of_dtype(integrate(integrand, *[of_dtype(v, dtype) for v in (width, x)], count=count)[0], dtypes.float64)
+    part = exp(-0.5 * square(x)) * sum_ / (2 * math.pi)
     p, q = erfc(height * math.sqrt(0.5)), erfc(x * math.sqrt(0.5))
     value = where(steep, 0.25 * (p + q) - 0.25 * p * q - part, part)
     value = where(height.equals(math.inf), 0.0, value)
@@ -318,6 +367,7 @@ def _owens_by_a(t: Any, out: Any, h: Any, a: Any) -> Any:
 
 
 owens_t = Composed("owens_t", _owens_t, [_owens_by_h, _owens_by_a], reference="owens_t", draws=[(-2, 2), (-3, 3)],
+                   narrow=partial(_owens_t, reach=6.0, count=16, dtype=dtypes.float32),
                    edges=[(np.array([0, 1, -1, 2, 1, np.inf, 1, np.nan, 30], np.float32),
                            np.array([1, 1, 1, -3, np.inf, 1, 0, 1, 0.5], np.float32))], rtol=5e-5,
                    doc="Owen's T: 1 / (2 pi) times the integral of e**(-h**2 (1 + t**2) / 2) / (1 + t**2) to a.")

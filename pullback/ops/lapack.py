@@ -44,8 +44,8 @@ def check_same_stack(**operands: tuple[ArrayType, int]) -> None:
     (first, (t, own)), *others = operands.items()
     for name, (u, count) in others:
         if u.dtype != t.dtype:
-            raise errors.type_error(f"{first} is {t} and {name} is {u}, one dtype is required",
-                                    fix="convert one with astype")
+            raise errors.make(errors.OperandError, f"{first} is {t} and {name} is {u}, one dtype is required",
+                              fix="convert one with astype")
         if u.ndim < count or u.shape[: u.ndim - count] != t.shape[: t.ndim - own]:
             raise errors.type_error(f"{first} is {t} and {name} is {u}: the axes before the last {own} and {count} "
                                     "must be equal", fix="broadcast one with jnp.broadcast_to")

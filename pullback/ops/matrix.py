@@ -170,6 +170,8 @@ def rows_at(x: Any, index: Any) -> Any:
     """Rows of matrices: any[*stack, m, n] at int[*stack, k] is any[*stack, k, n]."""
     *stack, _, n = shape_of(x)
     count = len(stack)
+    if not type_of(x).size:
+        return reshape(x, shape=(*stack, shape_of(index)[-1], n))
     together = tuple(range(count))
     index = reshape(index, shape=(*shape_of(index), 1))
     return gather(x, index, dims=GatherDims((count + 1,), (count,), (count,), together, together),

@@ -67,8 +67,9 @@ class Reshape(Move):
         check_shape(shape)
         required = math.prod(shape)
         if required != x.size:
-            raise errors.type_error(
-                f"cannot reshape {x}, which has {count(x.size, 'element')}, into shape {shape}, which holds "
+            raise errors.make(
+                errors.OperandError, op=errors.source.called(),
+                problem=f"cannot reshape {x}, which has {count(x.size, 'element')}, into shape {shape}, which holds "
                 f"{required}", fix=_reshape_fix(x.size, shape))
         return [x.with_shape(shape)]
 

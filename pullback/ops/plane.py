@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pullback.ops import elementwise as ops
+from pullback.ops import fitted
 from pullback.ops.composed import (
     Composed,
     Term,
@@ -27,10 +28,10 @@ from pullback.ops.composed import (
     real,
     sin,
     square,
+    stirling_rest,
     where,
 )
 from pullback.ops.elementwise import number
-from pullback.ops.gammas import stirling_rest
 from pullback.ops.integrals import MIDPOINTS, MULTIPLES, SPACING
 
 
@@ -82,7 +83,8 @@ def _slope_of_wofz(t: Any, out: Any, z: Any) -> Any:
     return ops.mul(t, ops.add(ops.mul(ops.mul(z, number(z, -2)), out), number(z, 2j / math.sqrt(math.pi))))
 
 
-wofz = Composed("wofz", _wofz, [_slope_of_wofz], reference="wofz", draws=[(-1.5, 2)], kinds="c", rtol=5e-5,
+wofz = Composed("wofz", _wofz, [_slope_of_wofz], reference="wofz", narrow=fitted.wofz, draws=[(-1.5, 2)], kinds="c",
+                rtol=5e-5,
                 edges=[(np.array([1, 1j, 7j, 5 + 1j, 0.3 - 2j, -4 + 0.1j, -2 - 1j, 30 + 40j], np.complex64),)],
                 doc="The Faddeeva function e**(-z**2) erfc(-i z).")
 

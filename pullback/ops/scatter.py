@@ -16,7 +16,7 @@ from pullback.core.primitive import TABLE, Example, Outputs
 from pullback.core.trace import type_of
 from pullback.core.types import ArrayType, Linear, Zero
 from pullback.core.vector import add, broadcast, instantiate, zeros_like
-from pullback.ops.families import MovesKeys
+from pullback.ops.families import MovesKeys, check_kind
 from pullback.ops.index import (
     CLIP,
     FILL,
@@ -65,10 +65,10 @@ class Scatter(MovesKeys):
 
     Args:
       ufunc: the combination, in NumPy; None: the update itself.
-      combine, logical: the combination in StableHLO, of numbers and of booleans; '': the update itself.
+      combine, logical: the combination in StableHLO, of numbers and of booleans; '': the update itself; None: refused.
     """
 
-    def __init__(self, name: str, ufunc: np.ufunc | None, combine: str, logical: str) -> None:
+    def __init__(self, name: str, ufunc: np.ufunc | None, combine: str, logical: str | None) -> None:
         super().__init__(name)
         self.ufunc = ufunc
         self.combine = combine
@@ -76,6 +76,8 @@ class Scatter(MovesKeys):
 
     def type(self, x: ArrayType, indices: ArrayType, updates: ArrayType, *, dims: ScatterDims,
              **params: Any) -> list[ArrayType]:
+        if self.logical is None:
+            check_kind([x], "iufc")
         if x.dtype != updates.dtype:
             raise errors.type_error(f"operand {x} and updates {updates} must have one dtype",
                                     fix="convert the updates with astype")
@@ -347,7 +349,7 @@ class ScatterExtreme(Scatter):
 
 
 scatter = Scatter("scatter", None, "", "")
-scatter_add = ScatterAdd("scatter_add", np.add, "add", "or")
-scatter_mul = ScatterMul("scatter_mul", np.multiply, "multiply", "and")
+scatter_add = ScatterAdd("scatter_add", np.add, "add", None)
+scatter_mul = ScatterMul("scatter_mul", np.multiply, "multiply", None)
 scatter_min = ScatterExtreme("scatter_min", np.minimum, "minimum", "and")
 scatter_max = ScatterExtreme("scatter_max", np.maximum, "maximum", "or")

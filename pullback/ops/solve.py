@@ -9,15 +9,16 @@ import numpy as np
 
 from pullback.core import dtypes, errors
 from pullback.core.primitive import TABLE, Example, Outputs
-from pullback.core.trace import bind, type_of
+from pullback.core.trace import bind, concrete, type_of
 from pullback.core.types import ArrayType, Zero
 from pullback.core.vector import add
+from pullback.interpret.stage import stage
 from pullback.ops import elementwise, lapack, matrix
 from pullback.ops.convert import convert_element_type
 from pullback.ops.elementwise import neg, number, select_n, sub
 from pullback.ops.lapack import OfStacks, Stacked, call, done, draw, info_type, positive, routine
 from pullback.ops.move import broadcast_in_dim, iota, pad, reshape, transpose
-from pullback.ops.reduce import reduce_prod, reduce_sum
+from pullback.ops.reduce import reduce_max, reduce_prod, reduce_sum
 from pullback.ops.sort import sort
 
 # -- triangular systems -------------------------------------------------------------------------------
@@ -401,7 +402,8 @@ class OfFactors(OfStacks):
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
         # Moving `a` alone, as numeric derivatives do, would leave its factors behind: order 0.
         for a in (draw(rng, 2, 4, 4), draw(rng, 3, 3, dtype=np.complex64), np.diag(np.float32([1, 0, 2])),
-                  np.diag(np.float32([0, 0, 2])), np.float32([[0, 1], [0, 0]]), np.float32([[2]])):
+                  np.diag(np.float32([0, 0, 2])), np.float32([[0, 1], [0, 0]]), np.float32([[2]]),
+                  np.float32([np.eye(4, k=1), np.diag([1, 0, 0, 2]), np.ones((4, 4))])):
             yield Example(a, *factored(a), order=0)
 
 
@@ -460,11 +462,27 @@ class Determinant(OfFactors):
         return jax.numpy.linalg.det(a)
 
 
-class Adjugate(OfFactors):
-    """The matrix adj(a) with a adj(a) = det(a) I, also of a singular one whose U has one zero on the diagonal.
+def _by_singular_values(a: Any) -> Any:
+    """adj(a) = det(U) det(V^H) V adj(S) U^H; the elements of adj(S) are products of all singular values but one."""
+    u, s, vh = bind(TABLE["svd"], [a], {"vectors": True, "full": False, "driver": "gesdd"})
+    t = type_of(s)
+    last = t.ndim - 1
+    least = elementwise.mul(reduce_max(s, axes=(last,)), number(s, t.shape[-1] * float(dtypes.finfo(t.dtype).eps)))
+    # What is below is what rounding left of a zero.
+    nothing = elementwise.le(s, broadcast_in_dim(least, shape=t.shape, dims=tuple(range(last))))
+    rows = matrix.as_rows(select_n(nothing, s, number(s, 0)), a)
+    others = reduce_prod(matrix.on_diagonal(rows, number(rows, 1)), axes=(type_of(rows).ndim - 1,))
+    signs = [determinant.expand(x, *bind(TABLE["lu"], [x], {}))[0] for x in (u, vh)]
+    sign = broadcast_in_dim(elementwise.mul(*signs), shape=matrix.shape_of(a), dims=tuple(range(last)))
+    v = matrix.adjoint(vh)
+    return elementwise.mul(sign, matrix.matmul(elementwise.mul(v, matrix.as_rows(others, v)), matrix.adjoint(u)))
 
-    Zero where U has several: then the rank is less than n - 1, but for matrices like [[0, 1], [0, 0]].
-    Derivative: (tr(a^-1 da) - a^-1 da) adj(a), not finite where a is singular.
+
+class Adjugate(OfFactors):
+    """The matrix adj(a) with a adj(a) = det(a) I, also of a singular one.
+
+    Where U has several zeros on the diagonal, from singular values: the rank may be n - 1, as that of [[0, 1], [0, 0]]
+    is, and adj(a) is 0 where it is less. Derivative: (tr(a^-1 da) - a^-1 da) adj(a), not finite where a is singular.
     """
 
     def type(self, a: ArrayType, *rest: ArrayType) -> list[ArrayType]:  # type: ignore[override]
@@ -487,7 +505,23 @@ class Adjugate(OfFactors):
             return broadcast_in_dim(x, shape=shape, dims=tuple(range(len(shape) - 2)))
 
         count = reduce_sum(convert_element_type(zero, dtype=dtypes.int32), axes=(type_of(d).ndim - 1,))
-        return [select_n(spread(count), *[elementwise.mul(x, spread(whole)) for x in (inverse, single)], number(d, 0))]
+        usual = select_n(elementwise.eq(spread(count), np.int32(0)), *[elementwise.mul(x, spread(whole))
+                                                                       for x in (single, inverse)])
+        several = elementwise.gt(count, np.int32(1))
+
+        def rare(usual: Any, several: Any, a: Any) -> Any:
+            several = spread(several)
+            harmless = matrix.on_diagonal(elementwise.mul(usual, number(usual, 0)), number(usual, 1))
+            return select_n(several, usual, _by_singular_values(select_n(several, harmless, a)))
+
+        known = concrete(several)
+        if known is not None:
+            return [rare(usual, several, a) if np.any(known) else usual]
+        types = [type_of(x) for x in (usual, several, a)]
+        branches = tuple([stage(lambda *xs, f=f: [f(*xs)], types, name="adjugate")[0]
+                          for f in (lambda usual, several, a: usual, rare)])
+        some = reduce_max(convert_element_type(several, dtype=dtypes.int32), axes=tuple(range(type_of(several).ndim)))
+        return bind(TABLE["cond"], [some, usual, several, a], {"branches": branches})
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Outputs, Outputs]:
         out = self(*primals)
@@ -504,8 +538,6 @@ class Adjugate(OfFactors):
         n = a.shape[-1]
         rows = [[(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(a, j, -2), i, -1)) for j in range(n)]
                 for i in range(n)]
-        if a.ndim == 2 and n == 2 and not a.diagonal().any():
-            rows = np.zeros((2, 2))  # what the docstring says of such a matrix
         return jax.numpy.asarray(np.moveaxis(np.asarray(rows, a.dtype), (0, 1), (-2, -1)))
 
 

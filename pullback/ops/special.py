@@ -10,7 +10,7 @@ import numpy as np
 
 from pullback.core import dtypes
 from pullback.core.primitive import Example, Outputs
-from pullback.core.types import Zero
+from pullback.core.types import ArrayType, Zero
 from pullback.ops.elementwise import (
     Pointwise,
     add,
@@ -118,6 +118,54 @@ def _polygamma(m: np.ndarray, x: np.ndarray) -> np.ndarray:
     return np.where((order < 0) | (order != np.floor(order)), np.nan, result).astype(m.dtype)
 
 
+# XLA's zeta is wrong for arguments below about -8, where its sum of ten terms has not come to positive ones.
+_FEW = -8.0
+
+
+def _far(b: Any, x: Any, q: Any, name: str, whole: Callable[..., Any]) -> Any:
+    """XLA's operation `name`, or where some q is far below 0 `whole(b, x, q, which of them are)`."""
+    t = q.type
+    far = b.and_(b.compare("LT", q, b.full(_FEW, t)), b.compare("GT", q, b.full(-math.inf, t)))
+    flag = ArrayType((), dtypes.bool_)
+    some = far if not t.ndim else b.reduce(
+        [far], [b.full(False, flag)], range(t.ndim), lambda inner, p, r: [inner.op("stablehlo.or", [p, r], p.type)])[0]
+    regions = [b.region([], lambda inner: [inner.op(name, [x, q], t)]),
+               b.region([], lambda inner: [inner.convert(whole(inner, *[
+                   inner.convert(v, np.promote_types(t.dtype, np.float32)) for v in (x, q)], far), t.dtype)])]
+    return b.multi("stablehlo.case", [b.convert(some, dtypes.int32)], [t], "", regions)[0]
+
+
+def _mirrored_zeta(b: Any, x: Any, q: Any, far: Any) -> Any:
+    """zeta(x, f) + (-1)**x (zeta(x, 1 - f) - zeta(x, 1 - q)), f = q - floor(q): of whole x, from positive arguments.
+
+    The sum over all n, negative ones too, of (n + q)**-x has a period of 1; its other half is the mirror image.
+    """
+    def zeta_of(at: Any) -> Any:
+        return b.op("chlo.zeta", [x, at], x.type)
+
+    one = b.full(1, x.type)
+    part = b.sub(q, b.op("stablehlo.floor", [q], q.type))
+    near = zeta_of(b.select(far, part, q))
+    image, rest = zeta_of(b.sub(one, part)), zeta_of(b.select(far, b.sub(one, q), one))
+    odd = b.compare("NE", b.op("stablehlo.remainder", [x, b.full(2, x.type)], x.type), b.full(0, x.type))
+    # In this order: at half numbers, near and image are one number, and for odd x the rest is all.
+    total = b.select(odd, b.add(b.sub(near, image), rest), b.sub(b.add(near, image), rest))
+    whole = b.compare("EQ", x, b.op("stablehlo.floor", [x], x.type))
+    mirrored = b.select(whole, b.select(b.compare("EQ", x, one), near, total), b.full(math.nan, x.type))
+    return b.select(far, mirrored, near)
+
+
+def _mirrored_polygamma(b: Any, m: Any, x: Any, far: Any) -> Any:
+    """(-1)**(m + 1) m! zeta(m + 1, x) where x is far below 0 and m at least 1."""
+    one, zero = b.full(1, m.type), b.full(0, m.type)
+    far = b.and_(far, b.compare("GE", m, one))
+    order = b.add(m, one)
+    size = b.mul(b.op("stablehlo.exponential", [b.op("chlo.lgamma", [order], m.type)], m.type),
+                 _mirrored_zeta(b, order, x, far))
+    odd = b.compare("NE", b.op("stablehlo.remainder", [m, b.full(2, m.type)], m.type), zero)
+    return b.select(far, b.select(odd, size, b.sub(zero, size)), b.op("chlo.polygamma", [m, x], m.type))
+
+
 class OfOrder(Pointwise):
     """Functions of an order and an argument that are differentiated by the argument alone."""
 
@@ -149,10 +197,11 @@ lgamma = _special("lgamma", _lgamma, "chlo.lgamma", lambda t, out, x: mul(t, dig
 digamma = _special("digamma", _digamma, _digamma_hlo,
                    lambda t, out, x: mul(t, polygamma(number(x, 1), x)),
                    "The derivative of lgamma.", domain=(0.5, 4.0), edges=[(_SPECIAL[2:],)])
-polygamma = OfOrder("polygamma", _polygamma, "chlo.polygamma",
+polygamma = OfOrder("polygamma", _polygamma,
+                    lambda b, m, x: _far(b, m, x, "chlo.polygamma", _mirrored_polygamma),
                     [None, lambda t, out, m, x: mul(t, polygamma(add(m, number(m, 1)), x))], kinds=FLOAT,
                     doc="The m-th derivative of digamma at x. No derivative by m.")
-zeta = OfOrder("zeta", _zeta, "chlo.zeta",
+zeta = OfOrder("zeta", _zeta, lambda b, x, q: _far(b, x, q, "chlo.zeta", _mirrored_zeta),
                [None, lambda t, out, x, q: neg(mul(t, mul(x, zeta(add(x, number(x, 1)), q))))], kinds=FLOAT,
                doc="The Hurwitz zeta function: the sum over n >= 0 of (n + q) ** -x. No derivative by x.")
 

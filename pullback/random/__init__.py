@@ -45,6 +45,7 @@ from pullback.random.keys import (
 from pullback.random.matrices import multivariate_normal, orthogonal
 from pullback.random.sampling import categorical, choice, permutation
 from pullback.random.uniforms import bits, randint, uniform
+from pullback.runtime import remember as _remember
 
 __all__ = [
     "PRNGKey", "ball", "bernoulli", "beta", "binomial", "bits", "categorical", "cauchy", "chisquare", "choice",
@@ -54,6 +55,8 @@ __all__ = [
     "rademacher", "randint", "rayleigh", "split", "t", "triangular", "truncated_normal", "uniform", "wald",
     "weibull_min", "wrap_key_data",
 ]
+
+_remember.install(globals(), [name for name in __all__ if not name.startswith("key_")])
 
 
 def __getattr__(name: str) -> Any:

@@ -115,6 +115,11 @@ def in_dtype(x: Any, dtype: Any, what: str) -> Any:
     return lax.convert_element_type(found, dtype)
 
 
+def cast(x: Any, dtype: Any, what: str) -> Any:
+    """A parameter in the dtype of the result, rounded to it where it is wider."""
+    return lax.convert_element_type(real(x, what), dtype)
+
+
 def fit(x: Any, shape: tuple[int, ...]) -> Any:
     """A parameter broadcast to the shape of the result; scalars stay, which any shape takes."""
     own = type_of(x).shape

@@ -12,12 +12,11 @@ from pullback.core import dtypes, errors
 from pullback.core.array import Array
 from pullback.core.trace import type_of
 from pullback.core.types import is_scalar
-from pullback.lax.operand import placed
-from pullback.random.arguments import common_shape, dtype_of, fit, in_dtype, one_key, real, sizes
+from pullback.random.arguments import cast, dtype_of, fit, one_key, real, sizes
 from pullback.random.discrete import signs
 from pullback.random.generators import child
 from pullback.random.uniforms import interval, unit
-from pullback.random.whole import sample
+from pullback.random.whole import drawn, sample
 
 __all__ = [
     "cauchy", "double_sided_maxwell", "exponential", "gumbel", "laplace", "logistic", "lognormal", "maxwell",
@@ -39,9 +38,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     Example:
       >>> random.normal(random.key(0), (2, 3))
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.float64, "fc")
-    return placed(sample(normals, key, shape=sizes(shape), dtype=dtype), out_sharding)
+    return drawn(normals, key, shape, dtype, out_sharding, kinds="fc")
 
 
 def normals(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -83,12 +80,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
       >>> abs(random.truncated_normal(random.key(0), -1.0, 1.0, (100,))).max().item() <= 1
       True
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.float64, "f")
-    lower, upper = real(lower, "lower"), real(upper, "upper")
-    shape = common_shape(shape, lower, upper)
-    bounds = (lax.convert_element_type(bound, dtype) for bound in (lower, upper))
-    return placed(sample(_truncated, key, *bounds, shape=shape, dtype=dtype), out_sharding)
+    return drawn(_truncated, key, shape, dtype, out_sharding, convert=cast, lower=lower, upper=upper)
 
 
 def _truncated(key: Array, lower: Any, upper: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -115,9 +107,7 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: A
       >>> random.exponential(random.key(0), (100,)).min().item() >= 0
       True
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.float64, "f")
-    return placed(sample(exponentials, key, shape=sizes(shape), dtype=dtype), out_sharding)
+    return drawn(exponentials, key, shape, dtype, out_sharding)
 
 
 def exponentials(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -136,9 +126,7 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
       >>> random.laplace(random.key(0), (2,)).shape
       (2,)
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.float64, "f")
-    return placed(sample(_laplace, key, shape=sizes(shape), dtype=dtype), out_sharding)
+    return drawn(_laplace, key, shape, dtype, out_sharding)
 
 
 def _laplace(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -158,9 +146,7 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any 
       >>> random.logistic(random.key(0), (2,)).shape
       (2,)
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.float64, "f")
-    return placed(sample(_logistic, key, shape=sizes(shape), dtype=dtype), out_sharding)
+    return drawn(_logistic, key, shape, dtype, out_sharding)
 
 
 def _logistic(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -180,9 +166,7 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
       >>> random.cauchy(random.key(0), (2,)).shape
       (2,)
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.float64, "f")
-    return placed(sample(_cauchy, key, shape=sizes(shape), dtype=dtype), out_sharding)
+    return drawn(_cauchy, key, shape, dtype, out_sharding)
 
 
 def _cauchy(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -207,9 +191,7 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
       >>> random.gumbel(random.key(0), (2,)).shape
       (2,)
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.float64, "f")
-    return placed(sample(gumbels, key, shape=sizes(shape), dtype=dtype, mode=mode), out_sharding)
+    return drawn(gumbels, key, shape, dtype, out_sharding, {"mode": mode})
 
 
 def gumbels(key: Array, *, shape: tuple[int, ...], dtype: Any, mode: str | None) -> Any:
@@ -243,11 +225,7 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_shardi
       >>> random.pareto(random.key(0), 2.0, (100,)).min().item() >= 1
       True
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.float64, "f")
-    b = in_dtype(b, dtype, "b")
-    shape = common_shape(shape, b)
-    return placed(sample(_pareto, key, b, shape=shape, dtype=dtype), out_sharding)
+    return drawn(_pareto, key, shape, dtype, out_sharding, b=b)
 
 
 def _pareto(key: Array, b: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -270,11 +248,7 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None, *,
       >>> random.rayleigh(random.key(0), 1.0, (100,)).min().item() >= 0
       True
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.float64, "f")
-    scale = in_dtype(scale, dtype, "scale")
-    shape = common_shape(shape, scale)
-    return placed(sample(_rayleigh, key, scale, shape=shape, dtype=dtype), out_sharding)
+    return drawn(_rayleigh, key, shape, dtype, out_sharding, scale=scale)
 
 
 def _rayleigh(key: Array, scale: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -302,11 +276,7 @@ def lognormal(key: Any, sigma: Any = _ONE, shape: Any = None, dtype: Any = None,
       >>> random.lognormal(random.key(0), shape=(100,)).min().item() > 0
       True
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.float64, "fc")
-    sigma = in_dtype(sigma, dtype, "sigma")
-    shape = common_shape(shape, sigma)
-    return placed(sample(_lognormal, key, sigma, shape=shape, dtype=dtype), out_sharding)
+    return drawn(_lognormal, key, shape, dtype, out_sharding, kinds="fc", sigma=sigma)
 
 
 def _lognormal(key: Array, sigma: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -361,9 +331,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
       >>> random.maxwell(random.key(0), (100,)).min().item() > 0
       True
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.float64, "f")
-    return placed(sample(_maxwells, key, shape=sizes(shape), dtype=dtype), out_sharding)
+    return drawn(_maxwells, key, shape, dtype, out_sharding)
 
 
 def _maxwells(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -419,12 +387,7 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dt
       >>> random.triangular(random.key(0), 0.0, 1.0, 2.0, (100,)).max().item() <= 2
       True
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.float64, "f")
-    left, mode, right = (in_dtype(x, dtype, what)
-                         for x, what in ((left, "left"), (mode, "mode"), (right, "right")))
-    shape = common_shape(shape, left, mode, right)
-    return placed(sample(_triangular, key, left, mode, right, shape=shape, dtype=dtype), out_sharding)
+    return drawn(_triangular, key, shape, dtype, out_sharding, left=left, mode=mode, right=right)
 
 
 def _triangular(key: Array, left: Any, mode: Any, right: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -455,11 +418,7 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_shard
       >>> random.wald(random.key(0), 1.0, (100,)).min().item() > 0
       True
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.float64, "f")
-    mean = in_dtype(mean, dtype, "mean")
-    shape = common_shape(shape, mean)
-    return placed(sample(_wald, key, mean, shape=shape, dtype=dtype), out_sharding)
+    return drawn(_wald, key, shape, dtype, out_sharding, mean=mean)
 
 
 def _wald(key: Array, mean: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:

@@ -11,9 +11,9 @@ from pullback.core import dtypes, errors
 from pullback.core.array import Array
 from pullback.core.trace import type_of
 from pullback.lax.operand import placed
-from pullback.random.arguments import common_shape, dtype_of, fit, one_key, real, sizes
+from pullback.random.arguments import common_shape, dtype_of, fit, one_key, real
 from pullback.random.uniforms import unit
-from pullback.random.whole import sample
+from pullback.random.whole import drawn, sample
 
 __all__ = ["bernoulli", "geometric", "rademacher"]
 
@@ -73,9 +73,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
       >>> abs(random.rademacher(random.key(0), (3,)))
       Array([1, 1, 1], dtype=int32)
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.int64, "biufc")
-    return placed(sample(signs, key, shape=sizes(shape), dtype=dtype), out_sharding)
+    return drawn(signs, key, shape, dtype, out_sharding, kinds="biufc", default=np.int64)
 
 
 def signs(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:

@@ -15,14 +15,15 @@ from pullback.api.custom import custom_jvp
 from pullback.api.jit import jit
 from pullback.core import dtypes, errors
 from pullback.core.array import Array
-from pullback.core.trace import type_of
+from pullback.core.trace import concrete, type_of
 from pullback.lax.operand import placed
 from pullback.ops.gammas import log_gamma_slope, random_gamma_grad
-from pullback.random.arguments import common_shape, count, dtype_of, fit, in_dtype, integer, one_key, real, sizes
+from pullback.random.arguments import cast, common_shape, count, dtype_of, fit, integer, one_key, real, sizes
 from pullback.random.continuous import exponentials, normals
 from pullback.random.discrete import signs
 from pullback.random.generators import child, split
 from pullback.random.uniforms import unit
+from pullback.random.whole import drawn
 
 __all__ = ["ball", "beta", "chisquare", "dirichlet", "f", "gamma", "generalized_normal", "loggamma", "t"]
 
@@ -133,12 +134,10 @@ def _gammas(key: Array, a: Any, *, log_space: bool, method: str) -> Any:
     return (_logarithms if log_space else _numbers)(key, a)
 
 
-def _check_method(method: Any) -> None:
+def gammas(key: Array, a: Any, *, shape: tuple[int, ...], dtype: Any, log_space: bool, method: str = "exact") -> Any:
+    """Numbers of the gamma distribution, or their logarithms."""
     if method not in ("exact", "approximate"):
         raise errors.value_error(f"method is {method!r}, 'exact' or 'approximate' is required", fix="leave it out")
-
-
-def gammas(key: Array, a: Any, shape: tuple[int, ...], dtype: Any, log_space: bool, method: str = "exact") -> Any:
     return _gammas(key, jnp.broadcast_to(lax.convert_element_type(a, dtype), shape), log_space=log_space, method=method)
 
 
@@ -165,11 +164,7 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, method: str
       >>> random.gamma(random.key(0), 2.0, (2,)).shape
       (2,)
     """
-    key = one_key(key)
-    _check_method(method)
-    dtype = dtype_of(dtype, np.float64, "f")
-    a = in_dtype(a, dtype, "a")
-    return placed(gammas(key, a, common_shape(shape, a), dtype, False, method), out_sharding)
+    return drawn(gammas, key, shape, dtype, out_sharding, {"log_space": False, "method": method}, convert=cast, a=a)
 
 
 def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact", out_sharding: Any = None
@@ -187,11 +182,7 @@ def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None, *, method: 
       >>> random.loggamma(random.key(0), 2.0, (2,)).shape
       (2,)
     """
-    key = one_key(key)
-    _check_method(method)
-    dtype = dtype_of(dtype, np.float64, "f")
-    a = in_dtype(a, dtype, "a")
-    return placed(gammas(key, a, common_shape(shape, a), dtype, True, method), out_sharding)
+    return drawn(gammas, key, shape, dtype, out_sharding, {"log_space": True, "method": method}, convert=cast, a=a)
 
 
 # -- quotients and powers of them ---------------------------------------------------------------------------
@@ -213,15 +204,15 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, meth
       >>> random.beta(random.key(0), 2.0, 3.0).shape
       ()
     """
-    key = one_key(key)
-    _check_method(method)
-    dtype = dtype_of(dtype, np.float64, "f")
-    a, b = in_dtype(a, dtype, "a"), in_dtype(b, dtype, "b")
-    shape = common_shape(shape, a, b)
-    x, y = (gammas(child(key, i), p, shape, dtype, True, method) for i, p in enumerate((a, b)))
+    return drawn(_betas, key, shape, dtype, out_sharding, {"method": method}, a=a, b=b)
+
+
+def _betas(key: Array, a: Any, b: Any, *, shape: tuple[int, ...], dtype: Any, method: str) -> Any:
+    x, y = (gammas(child(key, i), p, shape=shape, dtype=dtype, log_space=True, method=method)
+            for i, p in enumerate((a, b)))
     most = lax.max(x, y)
     x, y = lax.exp(lax.sub(x, most)), lax.exp(lax.sub(y, most))
-    return placed(lax.div(x, lax.add(x, y)), out_sharding)
+    return lax.div(x, lax.add(x, y))
 
 
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, method: str = "exact",
@@ -240,15 +231,11 @@ def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, method
       >>> random.chisquare(random.key(0), 2.0, (2,)).shape
       (2,)
     """
-    key = one_key(key)
-    _check_method(method)
-    dtype = dtype_of(dtype, np.float64, "f")
-    df = in_dtype(df, dtype, "df")
-    return placed(_chisquares(key, df, common_shape(shape, df), dtype, method), out_sharding)
+    return drawn(_chisquares, key, shape, dtype, out_sharding, {"method": method}, df=df)
 
 
-def _chisquares(key: Array, df: Any, shape: tuple[int, ...], dtype: Any, method: str = "exact") -> Any:
-    y = gammas(key, lax.div(df, dtype.type(2)), shape, dtype, True, method)
+def _chisquares(key: Array, df: Any, *, shape: tuple[int, ...], dtype: Any, method: str = "exact") -> Any:
+    y = gammas(key, lax.div(df, dtype.type(2)), shape=shape, dtype=dtype, log_space=True, method=method)
     return lax.mul(lax.exp(y), dtype.type(2))
 
 
@@ -267,13 +254,13 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None, *,
       >>> random.f(random.key(0), 2.0, 3.0, (2,)).shape
       (2,)
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.float64, "f")
-    dfnum, dfden = in_dtype(dfnum, dtype, "dfnum"), in_dtype(dfden, dtype, "dfden")
-    shape = common_shape(shape, dfnum, dfden)
-    below, above = (lax.div(_chisquares(child(key, i), df, shape, dtype), fit(df, shape))
+    return drawn(_quotients, key, shape, dtype, out_sharding, dfnum=dfnum, dfden=dfden)
+
+
+def _quotients(key: Array, dfnum: Any, dfden: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
+    below, above = (lax.div(_chisquares(child(key, i), df, shape=shape, dtype=dtype), fit(df, shape))
                     for i, df in enumerate((dfden, dfnum)))
-    return placed(lax.div(above, below), out_sharding)
+    return lax.div(above, below)
 
 
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Array:
@@ -291,14 +278,14 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: 
       >>> random.t(random.key(0), 2.0, (2,)).shape
       (2,)
     """
-    key = one_key(key)
-    dtype = dtype_of(dtype, np.float64, "f")
-    df = in_dtype(df, dtype, "df")
-    shape = common_shape(shape, df)
+    return drawn(_students, key, shape, dtype, out_sharding, df=df)
+
+
+def _students(key: Array, df: Any, *, shape: tuple[int, ...], dtype: Any) -> Any:
     n = normals(child(key, 0), shape=shape, dtype=dtype)
     half = lax.div(df, dtype.type(2))
-    quotient = lax.div(fit(half, shape), gammas(child(key, 1), half, shape, dtype, False))
-    return placed(lax.mul(n, lax.sqrt(quotient)), out_sharding)
+    quotient = lax.div(fit(half, shape), gammas(child(key, 1), half, shape=shape, dtype=dtype, log_space=False))
+    return lax.mul(n, lax.sqrt(quotient))
 
 
 def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Array:
@@ -322,12 +309,12 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out
     """
     key = one_key(key)
     dtype = dtype_of(dtype, np.float64, "f")
-    alpha = in_dtype(alpha, dtype, "alpha")
+    alpha = cast(alpha, dtype, "alpha")
     own = type_of(alpha).shape
     if not own:
         raise errors.value_error("alpha has no axes, at least one is required", fix="pass a vector of concentrations")
     shape = own[:-1] if shape is None else common_shape(shape, lax.empty(own[:-1], dtype))
-    y = gammas(key, alpha, (*shape, own[-1]), dtype, True)
+    y = gammas(key, alpha, shape=(*shape, own[-1]), dtype=dtype, log_space=True)
     if not own[-1]:
         return placed(y, out_sharding)
     y = jnp.exp(y - lax.stop_gradient(jnp.max(y, axis=-1, keepdims=True)))
@@ -338,9 +325,10 @@ def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None, *, 
     """Numbers with a density proportional to exp(-|x|**p).
 
     Args:
-      key, dtype: as in `gamma`.
+      key: as in `gamma`.
       p: the exponent, positive; broadcasts to shape. 2: normal numbers over sqrt(2); 1: Laplace distributed ones.
       shape: the shape of the result.
+      dtype: as in `gamma`; a p of a wider dtype gives a wider result.
 
     Returns: f32[shape], signs times gamma distributed numbers of 1 / p to the power 1 / p.
 
@@ -358,10 +346,9 @@ def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None, *, 
 
 
 def _generalized(key: Array, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    inverse = fit(lax.convert_element_type(1 / jnp.asarray(p), dtype), shape)
-    x = gammas(child(key, 0), inverse, shape, dtype, False)
-    sign = signs(child(key, 1), shape=shape, dtype=dtype)
-    return lax.mul(sign, lax.pow(x, jnp.broadcast_to(inverse, shape)))
+    inverse = 1 / jnp.asarray(p)
+    x = gammas(child(key, 0), inverse, shape=shape, dtype=dtype, log_space=False)
+    return signs(child(key, 1), shape=shape, dtype=dtype) * x ** inverse
 
 
 def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Array:
@@ -388,10 +375,12 @@ def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *, ou
     if d < 0:
         raise errors.value_error(f"d is {d}, at least 0 is required", fix="pass the dimension")
     p = real(p, "p")
-    if p == math.inf:
+    if type_of(p).shape:
+        raise errors.value_error(f"p is {type_of(p)}, a number is required", fix="vmap the call over exponents")
+    if concrete(p) == math.inf:
         x = unit(key, shape=(*shape, d), dtype=dtype)
         return placed(lax.sub(lax.mul(x, dtype.type(2)), dtype.type(1)), out_sharding)
     x = _generalized(child(key, 0), p, (*shape, d), dtype)
     e = exponentials(child(key, 1), shape=shape, dtype=dtype)
-    norm = (jnp.sum(jnp.abs(x) ** p, axis=-1) + e) ** (1 / jnp.asarray(p)).astype(dtype)
+    norm = (jnp.sum(jnp.abs(x) ** p, axis=-1) + e) ** (1 / jnp.asarray(p))
     return placed(x / norm[..., None], out_sharding)

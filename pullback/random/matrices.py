@@ -13,7 +13,7 @@ from pullback.core.array import Array
 from pullback.core.trace import type_of
 from pullback.lax import linalg
 from pullback.lax.operand import placed
-from pullback.random.arguments import common_shape, dtype_of, in_dtype, integer, real, sizes
+from pullback.random.arguments import common_shape, dtype_of, integer, real, sizes
 from pullback.random.continuous import normal
 
 __all__ = ["multivariate_normal", "orthogonal"]
@@ -64,7 +64,8 @@ def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Any = None, dtype:
       cov: f32[..., n, n], symmetric and positive semidefinite; definite for method 'cholesky', else the result is NaN.
       shape: the shape of the result but for its last axis; None: that which the other axes of mean and cov broadcast
         to.
-      dtype: a float dtype; None: that of mean and cov.
+      dtype: a float dtype, in which the normal numbers are drawn; None: that of mean and cov. A wider one of mean and
+        cov gives a wider result.
       method: how cov is factorized: 'cholesky', 'eigh' or 'svd'. They give different numbers.
 
     Returns: f32[*shape, n]
@@ -80,8 +81,9 @@ def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Any = None, dtype:
     if method not in ("cholesky", "eigh", "svd"):
         raise errors.value_error(f"method is {method!r}; 'cholesky', 'eigh' or 'svd' is required", fix="leave it out")
     center, spread = real(mean, "mean"), real(cov, "cov")
-    found = dtype_of(jnp.result_type(center, spread, float) if dtype is None else dtype, np.float64, "f")
-    center, spread = in_dtype(center, found, "mean"), in_dtype(spread, found, "cov")
+    common = jnp.result_type(center, spread, float)
+    found = dtype_of(common if dtype is None else dtype, np.float64, "f")
+    center, spread = (lax.convert_element_type(x, common) for x in (center, spread))
     ct, st = type_of(center), type_of(spread)
     if ct.ndim < 1 or st.ndim < 2 or st.shape[-2:] != ct.shape[-1:] * 2:
         raise errors.value_error(f"mean is {ct} and cov is {st}; [..., n] and [..., n, n] are required",

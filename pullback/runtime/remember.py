@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from pullback.core import config, dtypes, tree
 from pullback.core.array import ConcreteArray
+from pullback.core.primitive import Primitive
 from pullback.core.trace import base, state
+from pullback.interpret.evaluate import evaluate
 from pullback.interpret.stage import StageTrace
-from pullback.passes.inline import inline
 
 _KEPT = 512  # calls of one function
 _STATIC = (int, bool, str, type(None), type(...), dtypes.KeyDtype)
@@ -40,6 +41,13 @@ class _Unknown(Exception):
 
 class _Blind(StageTrace):
     """Stages a call, and ends where it asks for a number: what it then does need not be what it does next time."""
+
+    def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+        if primitive.transparent:
+            return primitive.run(args, params)
+        if primitive.runs_program:
+            return evaluate(params[primitive.programs[0]], args)
+        return self.record(primitive, args, params)
 
     def concrete(self, var: Any) -> Any:
         raise _Unknown
@@ -103,6 +111,13 @@ def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def install(namespace: dict[str, Any], names: Iterable[str]) -> None:
+    """Puts remembered functions in the place of those that a public module has under these names."""
+    for name in names:
+        namespace[name] = remembered(namespace[name])
+        namespace[name].__module__ = namespace["__name__"]
+
+
 def _worked_out(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """The schedule of a call, the constants it begins with, and the tree of its results (None: one array)."""
     leaves, in_tree = tree.flatten((args, kwargs), is_leaf=lambda x: not isinstance(x, (tuple, list, dict)))
@@ -122,7 +137,7 @@ def _worked_out(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # what warns must go on warning
             program, captured = _Blind(function.__name__, "eager call", ()).run(flat, [leaves[i].type for i in places])
-            run = base().schedule(inline(program))
+            run = base().schedule(program)
     except Exception:  # it needs numbers, or fails: the call itself says how
         return None
     if run is None or any([x.__class__ is not ConcreteArray for x in captured]):

@@ -9,6 +9,7 @@ from typing import Any
 from pullback import numpy as jnp
 from pullback.core import errors, tree
 from pullback.core.array import Array
+from pullback.numpy.arguments import array
 
 __all__ = ["RegularGridInterpolator"]
 
@@ -45,7 +46,7 @@ class RegularGridInterpolator:
             raise errors.make(NotImplementedError, "bounds_error=True is not supported: a traced program cannot raise",
                               op=op, fix="use fill_value, and check the points outside")
         self.method = method
-        self.values = jnp.asarray(values)
+        self.values = array(values)
         self.values = self.values.astype(jnp.result_type(self.values, float))
         self.fill_value = None if fill_value is None else jnp.asarray(fill_value)
         self.grid = tuple(jnp.asarray(p) for p in points)

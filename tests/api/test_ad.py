@@ -176,3 +176,45 @@ def test_types_of_results():
     assert pullback.grad(lambda x: x ** 2)(3.0).weak_type == jax.grad(lambda x: x ** 2)(3.0).weak_type
     y, pull = pullback.vjp(lambda x: x.astype(jnp.bfloat16), jnp.ones(2))
     assert y.dtype == jnp.bfloat16 and pull(y)[0].dtype == np.float32
+
+
+@pytest.mark.parametrize("engine", [pullback, jax], ids=lambda e: e.__name__)
+def test_arguments_that_are_not_differentiated(engine):
+    if engine is jax and jax.__version_info__ < (0, 11):
+        pytest.skip("jax takes in_nzs from 0.11 on")
+
+    def f(x, d):
+        return {"product": x * d["a"] * d["b"], "same": (d["b"], 1.0)}
+
+    given = (2.0, {"a": 3.0, "b": 5.0})
+    _, pull = engine.vjp(f, *given, in_nzs=(True, (True, False)))
+    cts = pull({"product": 1.0, "same": (1.0, 1.0)})
+    assert engine.tree_util.tree_leaves(cts) == [15.0, 10.0, 0.0] and pull.out_nzs == (True, False, False)
+    _, push = engine.linearize(f, *given, in_nzs=(False, True))
+    assert push(1.0, {"a": 1.0, "b": 0.0})["product"] == 10.0 and push.out_nzs == (True, True, False)
+    for wrong in ((True,), (True, None), [True, True], (True, (True, 1))):
+        with pytest.raises(ValueError, match="in_nzs"):
+            engine.vjp(f, *given, in_nzs=wrong)
+
+
+def test_arguments_with_one_value():
+    for transform in (pullback.grad, pullback.value_and_grad, pullback.linear_transpose, pullback.vjp):
+        with pytest.raises(NotImplementedError, match="reduce_axes"):
+            transform(lambda x: x, reduce_axes=("i",))
+    with pytest.raises(NotImplementedError, match="saveable_args"):
+        pullback.vjp(lambda x: x, 1.0, saveable_args=(False,))
+    with pytest.raises(NotImplementedError, match="with_logs"):
+        pullback.custom_gradient(with_logs=True)
+    assert pullback.grad(pullback.custom_gradient()(lambda x: (x, lambda ct: 3 * ct)))(1.0) == 3
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, pullback.jit], ids=["eager", "jit"])
+@pytest.mark.parametrize("name", ["square", "product", "quotient", "choice", "sine", "loop"])
+def test_transposes_of_what_is_not_linear(name, wrap):
+    lax, jnp = pullback.lax, pullback.numpy
+    function = {"square": lambda x: x * x, "product": lambda x: x @ x, "quotient": lambda x: x / x, "sine": jnp.sin,
+                "choice": lambda x: jnp.where(x > 0, x, 0),
+                "loop": lambda x: lax.scan(lambda c, _: (c * c, None), x, None, length=2)[0]}[name]
+    x = jnp.ones((2, 2))
+    with pytest.raises(TypeError, match="not linear|no transpose rule"):
+        pullback.linear_transpose(wrap(function), x)(x)

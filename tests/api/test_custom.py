@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 
@@ -163,3 +164,34 @@ def test_errors():
     g.defjvp(lambda p, t: (p[0], jnp.ones(2)))
     with pytest.raises(TypeError, match="tangent of type"):
         pullback.grad(g)(1.0)
+
+
+def test_checkpoint_of_python_values():
+    def f(x, flag, *, kind="a"):
+        return x * 2 if flag and kind == "b" else x * 3
+
+    assert pullback.grad(pullback.checkpoint(f, static_argnums=1, static_argnames="kind"))(1.0, True, kind="b") == 2
+    assert pullback.grad(pullback.checkpoint(f, static_argnames=("flag", "kind")))(1.0, flag=True, kind="a") == 3
+    assert pullback.grad(pullback.remat(lambda flag, x: x if flag else -x, static_argnums=-2), 1)(True, 1.0) == 1
+    for engine in (pullback, jax):
+        with pytest.raises(ValueError, match="static_argnums"):
+            engine.checkpoint(f, static_argnums=1)(1.0, flag=True)
+        with pytest.raises(TypeError):
+            engine.remat(f, static_argnames="flag")
+
+
+def test_a_backward_rule_that_clips():
+    """It is not linear in the cotangent: reverse mode of any order works, forward mode says what it lacks."""
+    def loss(engine):
+        @engine.custom_vjp
+        def clipped(x):
+            return x * x
+        clipped.defvjp(lambda x: (x * x, x), lambda r, ct: (engine.numpy.clip(ct * 2 * r, -1.0, 1.0),))
+        return lambda x: clipped(x).sum()
+
+    x = np.float32([0.2, 3.0])
+    for twice in (lambda e: e.hessian, lambda e: lambda f: e.jit(e.jacrev(e.grad(f)))):
+        np.testing.assert_allclose(twice(pullback)(loss(pullback))(x), twice(jax)(loss(jax))(x))
+    for engine, words in ((jax, "forward-mode"), (pullback, "not linear in the cotangent.*(\n.*)*custom_jvp")):
+        with pytest.raises(TypeError, match=words):
+            engine.jvp(loss(engine), (x,), (x,))

@@ -77,3 +77,23 @@ def test_examples_in_docstrings():
     failed, attempted = doctest.testmod(environment, extraglobs={
         "np": np, "jnp": jnp, "devices": pullback.devices, "pullback": pullback})
     assert attempted and not failed
+
+
+@pytest.mark.parametrize("engine", [pullback, jax], ids=lambda e: e.__name__)
+def test_settings_without_a_value(engine):
+    def bad(x):
+        return engine.numpy.log(x)
+
+    with engine.debug_nans(), pytest.raises(FloatingPointError):
+        bad(-1.0)
+    with engine.debug_nans(), engine.debug_nans(False):
+        bad(-1.0)
+    with engine.disable_jit(), engine.checking_leaks():
+        assert engine.jit(lambda x: 1 if x > 0 else 2)(3) == 1
+    with engine.disable_jit(), engine.disable_jit(False), pytest.raises(engine.errors.TracerBoolConversionError):
+        engine.jit(lambda x: 1 if x > 0 else 2)(3)
+    for setting in (engine.numpy_rank_promotion, engine.default_matmul_precision, engine.default_prng_impl):
+        with pytest.raises(TypeError):
+            setting()
+    with pytest.raises(TypeError):
+        engine.jit(None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 
@@ -100,3 +101,35 @@ def test_errors():
         pullback.vmap(lambda x: pullback.debug.print("{}", x, ordered=True))(X)
     with pytest.raises(ValueError, match="does not use the arguments"):
         pullback.debug.print("nothing", X)
+
+
+@pytest.mark.parametrize("engine", [pullback, jax], ids=lambda e: e.__name__)
+def test_options_in_a_call_of_their_own(engine, capsys, caplog):
+    if engine is jax and jax.__version_info__ < (0, 11):
+        pytest.skip("jax has the form with two calls from 0.11 on")
+
+    def f(x):
+        engine.debug.print(ordered=True)("x is {x} beside {}", 2, x=x)
+        engine.debug.callback(ordered=True)(lambda x, ordered: print(x, ordered), x, ordered=3)
+        return x
+
+    engine.jit(f)(1)
+    engine.effects_barrier()
+    assert capsys.readouterr().out == "x is 1 beside 2\n1 3\n"
+    with pytest.raises(TypeError):
+        engine.debug.print(3)
+
+
+def test_options_without_a_format():
+    with pytest.raises(TypeError, match="second"):
+        pullback.debug.print(ordered=True, x=3)
+    with pytest.raises(TypeError, match="second"):
+        pullback.debug.callback(None, 3)
+
+
+def test_breakpoint(monkeypatch):
+    stops = []
+    monkeypatch.setattr("sys.breakpointhook", lambda: stops.append(1))
+    pullback.jit(lambda x: pullback.debug.breakpoint(token=x, ordered=True) + 1)(1)
+    pullback.jit(lambda x: pullback.debug.breakpoint())(1)
+    assert stops == [1, 1]

@@ -41,7 +41,7 @@ def test_gradient_under_jit_equals_the_unrolled_programs(n):
 @pytest.mark.parametrize("n", [1, 5, 33])
 def test_any_number_of_slots(slots, n):
     def loss(w, x):
-        final = lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, step(w, s[1])), (0, x), slots=slots)[1]
+        final = pullback.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, step(w, s[1])), (0, x), slots=slots)[1]
         return jnp.sum(final ** 2)
 
     def plain(w, x):
@@ -61,7 +61,7 @@ def test_as_few_steps_are_computed_again_as_can_be(slots):
         pullback.debug.callback(lambda: calls.append(1))
         return s[0] + 1, jnp.sin(s[1])
     gradient = pullback.jit(pullback.grad(
-        lambda x, n: lax.while_loop(lambda s: s[0] < n, body, (0, x), slots=slots)[1]))
+        lambda x, n: pullback.while_loop(lambda s: s[0] < n, body, (0, x), slots=slots)[1]))
     for n in (0, 1, 2, 7, 20, 33, 200):
         if slots == 1 and n > 100:
             continue
@@ -150,9 +150,9 @@ def test_second_order_and_nested_loops():
 def test_max_steps():
     """The plain way: a scan over the largest number of steps, which keeps them all."""
     def loss(x):
-        return lax.while_loop(lambda s: jnp.sum(s) < 100, lambda s: s * 2, x, max_steps=20)[0]
+        return pullback.while_loop(lambda s: jnp.sum(s) < 100, lambda s: s * 2, x, max_steps=20)[0]
     x = np.array([1.0, 2.0], np.float32)
     np.testing.assert_allclose(pullback.jit(pullback.grad(loss))(x), [64.0, 0.0])
     np.testing.assert_allclose(loss(x), 64.0)
     with pytest.raises(ValueError, match="max_steps"):
-        lax.while_loop(lambda s: s < 1, lambda s: s, 0.0, max_steps=-1)
+        pullback.while_loop(lambda s: s < 1, lambda s: s, 0.0, max_steps=-1)

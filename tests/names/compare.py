@@ -38,8 +38,9 @@ def names(engine):
 class Result:
     """What a call gave: an error, or leaves with their types, the structure and what is no array."""
 
-    def __init__(self, error=None, types=(), others=(), structure="", values=None):
+    def __init__(self, error=None, types=(), others=(), structure="", values=None, traced=False):
         self.error, self.types, self.others, self.structure, self.values = error, types, others, structure, values
+        self.traced = traced  # under jit too, and so to be expected of pullback
 
 
 # What of a structure's text belongs to one engine: addresses, modules, names of namedtuples.
@@ -111,7 +112,7 @@ def reference(texts, values=True):
             outputs = jax.jit(lambda given: [case(operands) for case, operands in zip(cases, given, strict=True)])(
                 [case.operands for case in cases])
             for text, arrays in zip(traced, outputs, strict=True):
-                results[text].values = arrays
+                results[text].values, results[text].traced = arrays, True
         except Exception:
             for text in traced:
                 results[text] = run(jax, text)
@@ -127,6 +128,11 @@ def staged(texts):
             for text, case, arrays in zip(texts, cases, outputs, strict=True)}
 
 
+# A message of ours names the user's line; Python's own are about the call itself, or its operands' own text.
+_OUR_KIND = re.compile(r"\n  at |unexpected keyword|positional|multiple values for argument|missing required|"
+                       r"given by name|not supported between|unsupported operand|can only concatenate|not a valid")
+
+
 # Errors with which real jax, or NumPy under it, breaks rather than refuses; pullback raises a TypeError or ValueError.
 ACCIDENTS = (AssertionError, AttributeError, KeyError, UnboundLocalError, RecursionError, NotImplementedError)
 
@@ -137,6 +143,8 @@ def difference(ours, theirs):
         real = type(theirs.error)
         if ours.error is None:
             return f"jax raises {_said(theirs.error)}, pullback gives {ours.types or ours.others}"
+        if not _OUR_KIND.search(str(ours.error)):
+            return f"pullback does not say what is wrong: {_said(ours.error)}"
         expected = getattr(pullback.errors, real.__name__, None) or next(
             c for c in real.__mro__ if c.__module__ == "builtins" and hasattr(builtins, c.__name__))
         if isinstance(ours.error, expected):
@@ -218,7 +226,7 @@ def differences(texts, values=True, jit=False):
             words = difference(ours, theirs[text])
             if words and reason(text, words) is None:
                 found.append((text, words))
-            elif jit and not words and ours.types and theirs[text].values is not None:
+            elif jit and not words and ours.types and theirs[text].traced:
                 good.append(text)
         if good:
             for text, ours in staged(good).items():

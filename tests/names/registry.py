@@ -83,7 +83,7 @@ def lines(namespace):
     for line in re.sub(r"\n +", " ", TABLES[namespace][1]).strip().splitlines():
         names, _, text = line.partition(":")
         for name in names.split():
-            found.setdefault(name, []).extend(part.strip() for part in text.split(" | "))
+            found.setdefault(name, []).extend(part.strip() for part in re.split(r" \|(?= |$)", text))
     return found
 
 

@@ -463,3 +463,13 @@ def test_text():
     shown = []
     pullback.jit(lambda x: shown.append(pnp.array_repr(x)))(1.0)
     assert "Tracer<f32[]>" in shown[0]
+
+
+@pytest.mark.parametrize("engine", [pullback, jax], ids=lambda e: e.__name__)
+def test_copy_order_and_ndmin_by_position(engine):
+    if engine is jax and jax.__version_info__ < (0, 11):
+        pytest.skip("jax warns from 0.11 on")
+    with pytest.warns(DeprecationWarning, match="keyword"):
+        assert engine.numpy.array([1, 2], None, True, "K", 2).shape == (1, 2)
+    with pytest.raises(TypeError, match="at most 5"):
+        engine.numpy.array([1, 2], None, True, "K", 2, 3)

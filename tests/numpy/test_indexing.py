@@ -503,3 +503,12 @@ def test_errors_of_traced_indices(call, kind, words):
         pullback.jit(lambda x, m, i: call(x, m, i))(X, np.array([True, False]), 1)
     text = str(caught.value)
     assert all(word in text for word in [*words, "fix: "]), text
+
+
+@pytest.mark.parametrize("engine", [pullback, jax], ids=lambda e: e.__name__)
+def test_truth_values_are_not_added(engine):
+    x = engine.numpy.array([True, False])
+    for change in (x.at[0].add, x.at[0].multiply):
+        with pytest.raises(TypeError, match="bool"):
+            change(True)
+    assert x.at[1].max(True).tolist() == [True, True] and x.at[0].min(False).tolist() == [False, False]

@@ -2,6 +2,7 @@
 
 import math
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -281,3 +282,36 @@ def test_errors_of_decompositions(call, error, parts):
 def test_names_and_weak_types():
     assert {*linalg.__all__} == {n for n in dir(jnp.linalg) if not n.startswith("_")}
     close(linalg.vector_norm(2.0), jnp.linalg.vector_norm(2.0), "scalar")
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0), (0, 3, 3)])
+def test_compiled_without_elements(shape):
+    x = np.zeros(shape, np.float32)
+    for name in ("inv", "det", "cholesky", "eigvalsh"):
+        wanted = jax.jit(getattr(jax.numpy.linalg, name))(x)
+        assert pullback.jit(getattr(pullback.numpy.linalg, name))(x).shape == wanted.shape, name
+    assert pullback.jit(pullback.numpy.linalg.solve)(x, x).shape == shape
+
+
+def test_ranks_are_of_the_default_integer():
+    for wide, wanted in ((False, "int32"), (True, "int64")):
+        with pullback.enable_x64(wide):
+            x = pullback.numpy.ones((3, 2))
+            assert pullback.numpy.linalg.matrix_rank(x).dtype == pullback.numpy.linalg.matrix_rank(x[0]).dtype == wanted
+            assert pullback.numpy.linalg.lstsq(x, x[:, 0])[2].dtype == wanted
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, pullback.jit], ids=["eager", "jit"])
+def test_derivatives_of_determinants_by_cofactors(wrap):
+    """Of singular matrices too: of rank n - 1 the cofactors, below that zeros."""
+    shift, rng = np.eye(4, k=1), np.random.default_rng(0)
+    matrices = np.float32([shift, 3 * shift[:, [1, 0, 2, 3]], np.diag([1, 0, 0, 2]), np.diag([1, 0, 3, 2]),
+                           np.ones((4, 4)), np.zeros((4, 4)), rng.normal(size=(4, 4)),
+                           np.kron(np.eye(2), [[0, 1], [0, 0]])])
+    places = range(4)
+    wanted = [[[(-1) ** (i + j) * np.linalg.det(np.delete(np.delete(m.astype(float), i, 0), j, 1)) for j in places]
+               for i in places] for m in matrices]
+    slope = wrap(pullback.grad(linalg.det))
+    np.testing.assert_allclose([slope(m) for m in matrices], wanted, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(wrap(pullback.vmap(pullback.grad(linalg.det)))(matrices), wanted, rtol=1e-5, atol=1e-5)
+    assert not np.any(slope(matrices[2])) and not np.any(slope(matrices[7]))

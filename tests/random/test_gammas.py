@@ -143,3 +143,26 @@ def test_errors(call, message):
         return
     with pytest.raises((TypeError, ValueError), match=message):
         call(random.key(0))
+
+
+@pytest.mark.skipif(not APPROXIMATE, reason="the dtypes are those of jax 0.11")
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_parameters_wider_than_the_result(dtype):
+    """Some distributions round their parameters, some give a wider result, the others refuse."""
+    p, cov = f32(0.3, 0.5, 0.7), np.eye(3, dtype=np.float32) * 2
+    calls = {"gamma": (p,), "loggamma": (p,), "dirichlet": (p,), "generalized_normal": (p, (3,)), "pareto": (p,),
+             "multivariate_normal": (p, cov), "beta": (p, p), "chisquare": (p,), "t": (p,), "f": (p, p), "wald": (p,)}
+    for name, args in calls.items():
+        more = {"shape": ()} if name == "multivariate_normal" else {}
+        try:
+            wanted = getattr(jax.random, name)(jax.random.key(0), *args, dtype=dtype, **more)
+        except jax.dtypes.TypePromotionError:
+            with pytest.raises(pullback.dtypes.TypePromotionError, match="cannot hold"):
+                getattr(random, name)(random.key(0), *args, dtype=dtype, **more)
+            continue
+        found = getattr(random, name)(random.key(0), *args, dtype=dtype, **more)
+        assert found.dtype == wanted.dtype, name
+        np.testing.assert_allclose(np.float32(found), np.float32(wanted), rtol=5e-2, err_msg=name)
+    with pytest.raises(ValueError, match="a number is required"):
+        random.ball(random.key(0), 2, p)
+    assert pullback.jit(lambda p: random.ball(random.key(0), 2, p))(1.5).shape == (2,)

@@ -243,3 +243,7 @@ def test_bad_seeds_numbers_and_words(call, error, part):
 def test_a_key_of_an_unknown_implementation():
     with pytest.raises(ValueError, match="'foo'"):
         random.key(0, impl="foo")
+
+
+def test_keys_are_printed_as_in_jax():
+    assert str(random.key(3)) == repr(random.key(3)) == repr(jax.random.key(3)) == f"{random.key(3)}"

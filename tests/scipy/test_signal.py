@@ -93,6 +93,7 @@ def test_spectra():
         s.stft((x * 5).astype(int), window=('kaiser', 4.), nperseg=16)
         s.csd(x, x[::-1], 2., nperseg=16, scaling='spectrum')
         s.csd(x, x[:1, :40], nperseg=16, detrend=False)
+        s.csd(x[0, :12], x[0])
         s.csd(x, x[::-1], nperseg=16, average='median')
         s.csd(x, None, nperseg=60)
         s.welch(x, nperseg=15, nfft=20)

@@ -187,3 +187,20 @@ def test_errors(call, error, parts):
         call()
     for part in (*parts, "\n  fix: "):
         assert part in str(caught.value), str(caught.value)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 4, 1.5])
+def test_zeta_far_below_0(order):
+    """Where XLA's own sum, and so real jax, is wrong."""
+    q = np.float32([-8.5, -9.25, -10.5, -33.75, -100.25, -12345.625, -8.0, -9.0, -1.5, 3.0, -np.inf, np.inf, np.nan])
+    x = np.full_like(q, order)
+    wanted = scipy.special.zeta(x.astype(float), q.astype(float))
+    for f in (special.zeta, pullback.jit(special.zeta), pullback.jit(pullback.vmap(special.zeta))):
+        np.testing.assert_allclose(f(x, q)[:6], wanted[:6], rtol=2e-4)
+        np.testing.assert_allclose(f(x, q), special.zeta(x, q), rtol=2e-4)  # poles and what is no number
+    for m in (0, 1, 2, 3):
+        n = np.full(q.shape, m, np.int32)
+        f = special.polygamma
+        np.testing.assert_allclose(pullback.jit(f)(n, q), f(n, q), rtol=5e-4)
+    slope = pullback.jit(pullback.vmap(pullback.grad(special.digamma)))(q[:5])
+    np.testing.assert_allclose(slope, scipy.special.zeta(2.0, q[:5].astype(float)), rtol=2e-4)

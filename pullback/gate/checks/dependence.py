@@ -25,7 +25,7 @@ _FEATURES = 64  # features of a leaf that are tried one by one
 def _loss(session: Session) -> Callable[[Sequence[Any]], list[Any]]:
     """The compiled objective as a function of the batch, at parameters with noise."""
     params = session.jittered()
-    return lambda batch: [session.evaluate(params, batch)[0]]
+    return lambda batch: [session.value(params, batch)]
 
 
 def _answer(function: Callable[[Sequence[Any]], list[Any]], batch: Sequence[Any]) -> list[Any] | None:
@@ -159,11 +159,11 @@ def padding(session: Session, record: Recorder) -> None:
     function = _loss(session)
     standard = function(session.batch.leaves)
     line = of_function(session.function())
-    for i, leaf in enumerate(session.batch.leaves):
-        if i == place or isinstance(leaf, Key) or np.shape(leaf)[:valid.ndim] != valid.shape:
-            continue
-        shown = session.shown("batch", session.batch.paths[i])
-        for padded, spots in ((True, ~valid), (False, valid)):
+    for padded, spots in ((True, ~valid), (False, valid)):
+        for i, leaf in enumerate(session.batch.leaves):
+            if i == place or isinstance(leaf, Key) or np.shape(leaf)[:valid.ndim] != valid.shape:
+                continue
+            shown = session.shown("batch", session.batch.paths[i])
             for spot in [spots] if padded else _edges(spots):
                 moved = _moves(function, standard, _changed_there(session, i, spot))
                 where = "padding" if padded else f"the kept entry {[int(k[0]) for k in np.nonzero(spot)]}"

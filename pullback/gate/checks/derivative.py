@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pullback.gate.blame import culprit
 from pullback.gate.checks.base import Check
 from pullback.gate.contract import widened
 from pullback.gate.report import Recorder, shown
@@ -96,6 +97,11 @@ class _Curve:
         self._gradient = engine.jit(engine.value_and_grad(objective))
         self._pushed = engine.jit(pushed)
         self._value = engine.jit(objective)
+
+    def run(self) -> None:
+        """The objective and its gradient, not compiled."""
+        for function in (self.session.objective, self.engine.value_and_grad(self.session.objective)):
+            self.engine.call(function, self.origin, self.fixed, self.batch, self.key)
 
     def start(self) -> None:
         """Value, gradient and noise at the standard parameters."""
@@ -323,8 +329,10 @@ def _name_cause(session: Session, record: Recorder, curve: _Curve, wrong: list[t
     guilty = [site for site in rules if _is_guilty(session, curve, wrong, frozenset([site]))]
     line: Site | None = guilty[0] if guilty else None
     if guilty:
-        fix = (f"correct the {session.watch.rules[guilty[0]]} rule of the function defined there: with the derivative "
-               "of the function itself in its place, everything agrees")
+        found = culprit(session, guilty[0], curve.run, curve.wide)
+        line, made = (found.line, f", which makes {found.what} here") if found is not None else (line, "")
+        fix = (f"correct the {session.watch.rules[guilty[0]]} rule of {guilty[0].function} (line {guilty[0].line})"
+               f"{made}: with the derivative of the function itself in its place, everything agrees")
     elif rules and _is_guilty(session, curve, wrong, frozenset(rules)):
         line, fix = rules[0], "more than one of the custom rules is wrong: " + "; ".join(map(str, rules))
     else:

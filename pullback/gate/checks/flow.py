@@ -25,6 +25,7 @@ def _run(session: Session, record: Recorder) -> None:
     _, gradients = session.evaluate()
     zero = [_is_zero(g) for g in gradients]
     # A fresh model may have zeros that hold gradients back at this point alone.
+    thawed: dict[str, Site | None] = {}
     elsewhere = [_is_zero(g) for g in session.evaluate(session.jittered())[1]] if any(zero) else zero
     for i, gradient in enumerate(gradients):
         path, shown = session.path(i), session.shown("params", session.path(i))
@@ -34,7 +35,7 @@ def _run(session: Session, record: Recorder) -> None:
         if session.model.is_frozen(path):
             if not zero[i]:
                 record.fail("a frozen parameter gets a gradient", leaf=shown, expected="zero",
-                            measured=f"largest element {np.abs(x).max():.6g}", line=of_function(session.function()),
+                            measured=f"largest element {np.abs(x).max():.6g}", line=_thawed(session, i, thawed),
                             fix="put jax.lax.stop_gradient around it, or take it out of frozen")
         elif zero[i] and x.size:
             if elsewhere[i]:
@@ -55,6 +56,23 @@ def _is_zero(gradient: Any) -> bool:
     return not np.any(number(gradient))
 
 
+def _thawed(session: Session, i: int, known: dict[str, Site | None]) -> Site | None:
+    """The line that takes a frozen parameter, or the largest part of the tree around it that is frozen as a whole."""
+    entries, paths = session.path(i).split("/"), [session.path(j) for j in range(len(session.trainable))]
+    tree = session.engine.unflatten(session.params.structure, session.engine.from_numpy(session.params.leaves))
+    key = session.engine.from_numpy(session.objective_key)
+    objective = session.loss_of_trees if session.model.loss is not None else session.forward_of_trees
+    for length in range(1, len(entries) + 1):
+        part = "/".join(entries[:length])
+        below = [path for path in paths if path == part or path.startswith(f"{part}/")]
+        if all(map(session.model.is_frozen, below)):
+            if part not in known:
+                known[part] = blame.taken(session, lambda tree: objective(tree, session.batch_tree(), key), tree, part)
+            if known[part] is not None:
+                return known[part]
+    return blame.used(session, session.trainable[i]) or of_function(session.function())
+
+
 def _surprise(session: Session, record: Recorder, i: int, shown: str) -> None:
     what, reason, line, fix = _reason(session, i)
     record.fail(what, leaf=shown, measured=f"exactly zero: {reason}", expected="a gradient that is not zero", line=line,
@@ -64,7 +82,8 @@ def _surprise(session: Session, record: Recorder, i: int, shown: str) -> None:
 def _reason(session: Session, i: int) -> tuple[str, str, Site | None, str]:
     what = "a parameter gets no gradient"
     if not _matters(session, i):
-        return (what, "the result does not depend on it", of_function(session.function()),
+        return (what, "the result does not depend on it",
+                blame.erased(session, session.trainable[i]) or of_function(session.function()),
                 "use it, or take it out of the parameters")
     for site in sorted(session.watch.stops):
         if not _is_zero(_gradients_without(session, frozenset([site]))[i]):

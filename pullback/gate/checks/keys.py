@@ -7,13 +7,14 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from pullback.gate.blame import alias, handed_back, parting
 from pullback.gate.checks.base import Check
 from pullback.gate.checks.contract import updated
 from pullback.gate.model import BareFunction
 from pullback.gate.report import Recorder
 from pullback.gate.session import Session
 from pullback.gate.signature import key_name
-from pullback.gate.sites import of_function
+from pullback.gate.sites import Site, of_function
 from pullback.gate.values import distance
 from pullback.gate.watch import Event
 
@@ -74,19 +75,29 @@ def _check(session: Session, record: Recorder, name: str, function: Callable[...
             record.fail(what, measured=f"a call of {event.name}", expected="keys that come from an argument",
                         line=event.site, fix="take the key as an argument; if the numbers are meant to be the same "
                                              "every time, say so: Model(fixed_keys=reason)")
-    _consumed_once(record, name, drawn)
+
+    def run() -> Any:
+        return call(engine.from_numpy(key) if takes_key else None)
+
+    def anew() -> Any:
+        engine.forget()
+        return run()
+
+    _consumed_once(session, record, name, drawn, [event for event in events if event.kind == "derived"], anew)
     record.measure("random calls", function=name, count=len(drawn))
     if not takes_key and not events:
         return False
-    again = _leaves(session, call(engine.from_numpy(key) if takes_key else None))
+    again = _leaves(session, run())
     another = _leaves(session, call(engine.from_numpy(other))) if takes_key else None
     if not _equal(first, again):
         record.fail(f"{name} gives another result for the same key", measured="two results of one call differ",
-                    expected="equal results", line=line,
+                    expected="equal results", line=parting(session, anew) or line,
                     fix="look for numpy.random, Python's random, or state that a call changes")
     elif another is not None and _equal(first, another):
-        record.fail(f"{name} gives the same result for another key", measured="equal results for two keys",
-                    expected="different results", line=line,
+        lost = [f"; the first draw is {event.name} at {event.site}" for event in drawn
+                if event.name not in ("split", "fold_in", "clone")][:1]
+        record.fail(f"{name} gives the same result for another key",
+                    measured="equal results for two keys" + "".join(lost), expected="different results", line=line,
                     fix="pass the key on to the random functions, or take the parameter away")
     return True
 
@@ -95,7 +106,12 @@ def _equal(one: list[Any], other: list[Any]) -> bool:
     return len(one) == len(other) and all(distance(a, b).largest == 0 for a, b in zip(one, other, strict=True))
 
 
-def _consumed_once(record: Recorder, name: str, events: list[Event]) -> None:
+def _consumed_once(session: Session, record: Recorder, name: str, events: list[Event], derived: list[Event],
+                   run: Callable[[], Any]) -> None:
+    made: defaultdict[bytes, list[Event]] = defaultdict(list)
+    for event in derived:
+        for words in event.words:
+            made[words].append(event)
     uses: defaultdict[bytes, list[Event]] = defaultdict(list)
     for event in events:
         for words in event.words:
@@ -104,7 +120,7 @@ def _consumed_once(record: Recorder, name: str, events: list[Event]) -> None:
             else:
                 uses[words].append(event)
     reported = set()
-    for found in uses.values():
+    for words, found in uses.items():
         # fold_in with other data gives another key; anything beside it draws from the same stream.
         kinds = {("fold_in", event.detail) if event.name == "fold_in" else i for i, event in enumerate(found)}
         folds = sum(isinstance(kind, tuple) for kind in kinds)
@@ -116,5 +132,15 @@ def _consumed_once(record: Recorder, name: str, events: list[Event]) -> None:
             continue
         reported.add(places)
         record.fail(f"{name} uses one key {len(found)} times", measured="; ".join(places),
-                    expected="one use of every key", line=found[-1].site,
+                    expected="one use of every key", line=_of_reuse(session, found, made[words], run),
                     fix="split the key first, and give each use a part of its own")
+
+
+def _of_reuse(session: Session, uses: list[Event], made: list[Event], run: Callable[[], Any]) -> Site | None:
+    """The line that makes one key again and again, or passes it on to the next step; or the last use."""
+    last = uses[-1].site
+    if len(made) > 1:
+        return made[-1].site
+    if last is None or len({event.site for event in uses}) > 1:
+        return last
+    return alias(last) or handed_back(session, run, last) or last

@@ -6,11 +6,12 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from pullback.gate.blame import changes, parting, written
 from pullback.gate.checks.base import Check
 from pullback.gate.checks.contract import find_params, updated
 from pullback.gate.report import Recorder
 from pullback.gate.session import Session
-from pullback.gate.sites import of_function
+from pullback.gate.sites import Site, of_function
 from pullback.gate.snapshot import snapshot
 from pullback.gate.values import distance
 
@@ -32,15 +33,18 @@ def _run(session: Session, record: Recorder) -> None:
         _update_compiles_once(session, record)
     after = snapshot(session.engine, _functions(session))
     traced |= after.traced
+    changed = {name for name in set(before.prints) | set(after.prints)
+               if before.prints.get(name) != after.prints.get(name)} - traced
+    lines = changes(session, _runs(session), _functions(session), traced | changed) if traced | changed else {}
     for name in sorted(traced):
         record.fail("a traced value is left behind after the trace", measured=f"{name} holds a tracer",
-                    expected="no tracer outside of the traced function", line=of_function(session.function()),
+                    expected="no tracer outside of the traced function",
+                    line=lines.get(name) or of_function(session.function()),
                     fix="return the value instead of storing it")
-    for name in sorted(set(before.prints) | set(after.prints)):
-        if before.prints.get(name) != after.prints.get(name) and name not in traced:
-            record.fail("a call changes state outside of the function", measured=f"{name} has changed",
-                        expected="no change", line=of_function(session.function()),
-                        fix="make it an argument and a result; a compiled function runs its Python code only once")
+    for name in sorted(changed):
+        record.fail("a call changes state outside of the function", measured=f"{name} has changed",
+                    expected="no change", line=lines.get(name) or of_function(session.function()),
+                    fix="make it an argument and a result; a compiled function runs its Python code only once")
 
 
 CHECK = Check("purity", "two traces give one program, no state is kept, a second pass compiles nothing", _run)
@@ -51,17 +55,38 @@ def _functions(session: Session) -> dict[str, Callable[..., Any]]:
     return {name: function for name, function in named.items() if function is not None}
 
 
+def _runs(session: Session) -> list[Callable[[], Any]]:
+    """Calls of each of the model's functions, operation by operation and then traced, that may change state."""
+    engine, model = session.engine, session.model
+    found: list[Callable[[], Any]] = []
+    for function, of_leaves in ((model.loss, session.loss), (model.forward, session.forward)):
+        if function is not None:
+            args = session.params.leaves, session.batch.leaves, session.key_if(function, session.key)
+            found += [functools.partial(engine.call, lambda *given, of_leaves=of_leaves: [of_leaves(*given)], *args),
+                      functools.partial(engine.types, functools.partial(of_leaves), *args)]
+    if model.update is not None:
+        found.append(lambda: updated(session, session.raw_params, model.state, session.key))
+    return found
+
+
 def _programs(session: Session, record: Recorder, name: str, function: Callable[..., Any],
               of_leaves: Callable[..., Any]) -> None:
     """Two eager calls are equal; two traces have one text and close over equal constants."""
-    engine, line = session.engine, of_function(function)
+    engine = session.engine
     args = session.params.leaves, session.batch.leaves, session.key_if(function, session.key)
     fix = "look for a counter, a clock, numpy.random, or a global that a call changes"
-    one, two = (engine.call(lambda *given: [of_leaves(*given)], *args) for _ in range(2))
+
+    def call() -> Any:
+        return engine.call(lambda *given: [of_leaves(*given)], *args)
+
+    def line() -> Site | None:
+        return parting(session, call) or of_function(function)
+
+    one, two = call(), call()
     flat = _flat(one), _flat(two)
     if any(distance(a, b).largest for a, b in zip(*flat, strict=True)):
         record.fail(f"two calls of {name} with equal arguments differ", measured=_shown(flat[0]) + " and then "
-                    + _shown(flat[1]), expected="equal results", line=line, fix=fix)
+                    + _shown(flat[1]), expected="equal results", line=line(), fix=fix)
     programs = []
     for _ in range(2):
         programs.append(engine.program(lambda *given: of_leaves(*given), *args))
@@ -72,11 +97,11 @@ def _programs(session: Session, record: Recorder, name: str, function: Callable[
         row = next((i for i, (a, b) in enumerate(zip(*rows)) if a != b), min(map(len, rows)))
         shown = ["" if row >= len(part) else part[row].strip() for part in rows]
         record.fail(f"two traces of {name} give different programs", measured=f"line {row + 1}: {shown[1]!r:.150}",
-                    expected=f"{shown[0]!r:.150}", line=line, fix=fix)
+                    expected=f"{shown[0]!r:.150}", line=line(), fix=fix)
     elif len(programs[0].constants) != len(programs[1].constants) or any(
             distance(a, b).largest for a, b in zip(programs[0].constants, programs[1].constants, strict=True)):
         record.fail(f"{name} closes over an array that changes from one trace to the next", measured="other values",
-                    expected="equal values", line=line, fix="pass the array as an argument")
+                    expected="equal values", line=line(), fix="pass the array as an argument")
 
 
 def _flat(x: Any) -> list[Any]:
@@ -152,7 +177,7 @@ def _passes(session: Session, record: Recorder) -> None:
     line = of_function(session.function())
     if counts[0][0] > limit:
         record.fail("the batches compile more often than is allowed", measured=f"{counts[0][0]} times: {seen}"[:300],
-                    expected=f"at most {limit}", line=line,
+                    expected=f"at most {limit}", line=written(model, "batches") or line,
                     fix="pad batches to a few shapes, or drop the last, smaller one")
     if any(counts[1]):
         record.fail("a second pass over the same batches compiles again", measured=f"{sum(counts[1])} more traces",

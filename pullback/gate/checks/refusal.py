@@ -172,7 +172,7 @@ def _where(session: Session, case: _Bad) -> Site | None:
     if case.kind == "NaN":
         return blame.swallowed(session, case.batch)
     if case.kind in ("wrong rank", "wrong size"):
-        return blame.broadcast(session, case.batch)
+        return blame.broadcast(session, case.batch, case.leaf)
     if case.kind in ("wrong dtype", "out of range"):
         return blame.cut_off(session, case.batch, case.leaf, cast=case.kind == "wrong dtype")
     return None

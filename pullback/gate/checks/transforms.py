@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,8 +22,11 @@ _OBJECTS = 4  # objects that are run one by one
 
 
 def _run(session: Session, record: Recorder) -> None:
-    _compiled(session, record)
-    _mapped(session, record)
+    for part in CHECK.parts:
+        part(session, record)
+
+
+def _objects(session: Session, record: Recorder) -> None:
     if session.model.coupled:
         record.note("objects depend on their neighbours on purpose", measured=session.model.coupled)
     elif session.count > 1:
@@ -30,13 +34,11 @@ def _run(session: Session, record: Recorder) -> None:
             _independent(session, record)
         if session.model.loss is not None or session.model.forward is None:
             _separable(session, record)
-    dependence.inputs(session, record)
+
+
+def _padding(session: Session, record: Recorder) -> None:
     if session.model.padding:
         dependence.padding(session, record)
-
-
-CHECK = Check("transforms", "eager, jit, vmap and the gradient under jit agree; objects do not mix; inputs matter",
-              _run)
 
 
 def _agree(session: Session, record: Recorder, what: str, paths: Sequence[str], one: Sequence[Any],
@@ -76,7 +78,7 @@ def _compiled(session: Session, record: Recorder) -> None:
     fix = ("look for Python control flow, NumPy calls and print-time values that a trace freezes; if it is rounding, "
            "declare a Tolerance with the reason")
     _agree(session, record, "eager and compiled gradients", paths, [value, *gradients],
-           [compiled_value, *compiled], fix)
+           [compiled_value, *compiled], fix, where=functools.cache(lambda: blame.compiled_apart(session)))
     if session.model.forward is not None and session.model.loss is not None:
         key = session.key_if(session.model.forward, session.key)
         with session.watch.eagerly():
@@ -221,7 +223,7 @@ def _separable(session: Session, record: Recorder) -> None:
 
     def mixed(chosen: Sequence[int]) -> tuple[float, float]:
         """The mixed difference, and the largest that rounding explains."""
-        values = [float(number(session.evaluate(batch=exchanged(chosen, *objects))[0]).real)
+        values = [float(number(session.value(session.params.leaves, exchanged(chosen, *objects))).real)
                   for objects in ((), (0,), (1,), (0, 1))]
         tolerance = session.tolerance("loss", session.evaluate()[0])
         bound = max(tolerance.relative, 1e-5) * max(map(abs, values)) + tolerance.absolute
@@ -244,3 +246,7 @@ def _separable(session: Session, record: Recorder) -> None:
                     or of_function(session.function()),
                     fix="look for (n,) beside (n, 1), for a mean, a softmax or a normalisation over axis 0; if it is "
                         "meant, declare Model(coupled=reason), or forward, whose outputs are then looked at instead")
+
+
+CHECK = Check("transforms", "eager, jit, vmap and the gradient under jit agree; objects do not mix; inputs matter",
+              _run, (_compiled, _mapped, _objects, dependence.inputs, _padding))

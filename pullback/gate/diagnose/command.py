@@ -11,6 +11,7 @@ from typing import Any
 
 from pullback.gate.cli import Parser, guarded, show
 from pullback.gate.commands import target_options
+from pullback.gate.compare import same_model
 from pullback.gate.diagnose import report
 from pullback.gate.diagnose.recorded import RecordedSide
 from pullback.gate.diagnose.remote import RemoteSide
@@ -70,12 +71,13 @@ def _options(options: Any, other: bool) -> tuple[str, str, dict[str, Any]]:
 
 def _diagnose(options: Any) -> int:
     one, two = _options(options, False), _options(options, True)
-    recorded = RecordedSide(Store(options.store).read(options.revision), f"the record in {options.store}"
-                            ) if options.store else None
+    revision = Store(options.store).read(options.revision) if options.store else None
     with contextlib.ExitStack() as stack:
         second: Side = stack.enter_context(RemoteSide(*two))
-        if recorded is not None:
-            first: Side = recorded
+        if revision is not None:
+            now = second.facts()
+            same_model(now.params, revision.manifest)
+            first: Side = RecordedSide(revision, f"the record in {options.store}", now.inputs.batch)
         elif one == two:
             first = second  # as written against compiled: the stage jit
         else:
@@ -105,6 +107,9 @@ def with_script(found: Diagnosis, targets: tuple[str, str]) -> Diagnosis:
     if broken is not None:
         found.script = script(broken, f"{title}: {broken.operation.name}\n{broken.operation.site}", targets,
                               stage.part)
+    elif stage.name in ("jit", "transforms"):
+        plain = [name for name in found.removed] if stage.name == "transforms" else []
+        found.script = of_files(title, [targets[found.side]] * 2, stage.part, stage.name == "jit", plain)
     elif targets[0] != targets[1]:
         found.script = of_files(title, targets, stage.part)
     return found

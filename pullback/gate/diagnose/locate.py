@@ -18,11 +18,14 @@ from pullback.gate.diagnose.align import Pair, align
 from pullback.gate.operations import Operation, Trace
 from pullback.gate.values import EPSILON, distance, dtype_name, is_float, number
 
-__all__ = ["Break", "Growth", "Parting", "part_of", "rounding"]
+__all__ = ["Break", "Growth", "Moves", "Parting", "part_of", "rounding"]
 
 Replay = Callable[[int, list[Any]], "list[Any] | None"]
+Moves = Callable[[int, float], "list[Any] | None"]
 _UNITS = 32.0
 _NEAR = 20  # pairs after a break, in which the two may come together again
+_STEEP = 64.0  # a factor by which a difference grows, from which on it is asked whether it is a jump
+_LOST = 0.1  # a share by which operands differ, from which on no result can be judged by it
 _REGION = 12  # operations that are run again for it
 # Operations that only move values: where one of several is to be named, another says more.
 MOVES = {"broadcast_in_dim", "reshape", "squeeze", "transpose", "convert_element_type", "slice", "row", "stack", "copy",
@@ -60,11 +63,17 @@ class Break:
 
 @dataclasses.dataclass
 class Growth:
-    """An operation that enlarges a difference: by how much, and how much of it its conditioning explains."""
+    """An operation that enlarges a difference.
+
+    Args:
+      factor: by how much; relative: to which share of the result.
+      jump: it moves as far for a smaller difference of its operands: a comparison, a rounding, an order.
+    """
 
     operation: Operation
     factor: float
     relative: float
+    jump: bool = False
 
 
 @dataclasses.dataclass
@@ -77,18 +86,22 @@ class Parting:
     only: tuple[int, int]
 
 
-def rounding(results: Sequence[Any], replay: Callable[[list[Any]], list[Any] | None], operands: Sequence[Any]
-             ) -> list[Any]:
-    """For each result, by element, how far it moves when the operands move in their last place: its conditioning."""
-    epsilon = max([EPSILON.get(dtype_name(x), 0.0) for x in results if is_float(x)], default=0.0)
+def rounding(results: Sequence[Any], replay: Callable[[list[Any]], list[Any] | None], operands: Sequence[Any],
+             size: float = 0.0) -> list[Any]:
+    """For each result, by element, how far it moves when the operands move in their last place: its conditioning.
+
+    Args:
+      size: of a larger move, as a share of each element.
+    """
+    epsilon = max([size, *(EPSILON.get(dtype_name(x), 0.0) for x in results if is_float(x))])
     rng = np.random.default_rng(0)
     spread: list[Any] = [0.0] * len(results)
-    for _ in range(2):
-        moved = replay([_moved(x, rng, epsilon) for x in operands])
+    for times in (1.0, 4.0):  # the small one may be lost in the rounding of the result
+        moved = replay([_moved(x, rng, times * epsilon) for x in operands])
         for k, (x, y) in enumerate(zip(results, moved or ())):
             if is_float(x) and np.shape(x) == np.shape(y):
                 gap = _gaps(x, y)
-                gap = np.where(np.isfinite(gap), gap, 0.0)
+                gap = np.where(np.isfinite(gap), gap, 0.0) / times
                 # By chance one element may not move: half of them move at least by the median.
                 spread[k] = np.maximum(spread[k], np.maximum(gap, np.median(gap) if gap.size else 0.0))
     return spread
@@ -151,7 +164,7 @@ def _kind(x: Any) -> str:
 
 
 def part_of(one: Trace, other: Trace, replay: Replay, same_engine: bool, dtypes: bool = True,
-            pairs: Sequence[Pair] | None = None, same_text: bool | None = None) -> Parting:
+            pairs: Sequence[Pair] | None = None, same_text: bool | None = None, moves: Moves | None = None) -> Parting:
     """Where two traces part.
 
     Args:
@@ -159,9 +172,11 @@ def part_of(one: Trace, other: Trace, replay: Replay, same_engine: bool, dtypes:
       same_engine: the same operation on the same operands gives the same bits on both sides, so it need not be run.
       same_text: whether equal operations have equal texts of their parameters (by default, on one engine).
       dtypes: whether another dtype is a break, which it is not between two precisions.
+      moves: how far the results of an operation of the second trace move when its operands move by a share of their
+        size; for a first trace that cannot be run again.
     """
     found = _Walk(one, other, replay, same_engine, dtypes, pairs if pairs is not None else align(one, other),
-                  same_engine if same_text is None else same_text)
+                  same_engine if same_text is None else same_text, moves)
     return Parting(found.run(), found.growth, sum(None not in pair for pair in found.pairs),
                    (sum(j is None for _, j in found.pairs), sum(i is None for i, _ in found.pairs)))
 
@@ -174,8 +189,8 @@ def _in_dtypes_of(one: Sequence[Any], other: Sequence[Any]) -> list[Any]:
 
 class _Walk:
     def __init__(self, one: Trace, other: Trace, replay: Replay, same_engine: bool, dtypes: bool,
-                 pairs: Sequence[Pair], same_text: bool) -> None:
-        self.same_text = same_text
+                 pairs: Sequence[Pair], same_text: bool, moves: Moves | None) -> None:
+        self.same_text, self.moves = same_text, moves
         self.one, self.other, self.replay, self.same_engine, self.dtypes = one, other, replay, same_engine, dtypes
         self.pairs = pairs
         self.growth: list[Growth] = []
@@ -272,8 +287,8 @@ class _Walk:
             return False
         if excess(here, results, rounding(here, run, given))[0]:
             return False
-        before = [self.one.values[x] for x in names]
-        self.note(self.other.operations[j], (before, given), (self.values(0, self.one.operations[i].outputs), results))
+        before, outputs = [self.one.values[x] for x in names], self.values(0, self.one.operations[i].outputs)
+        self.note(i, self.other.operations[j], (before, given), (outputs, results))
         return True
 
     def pair(self, i: int, j: int) -> Break | None:
@@ -293,13 +308,22 @@ class _Walk:
         inherited = _gap(*operands) if _types(*operands, self.dtypes) else float("inf")
         alike = [dtype_name(x) for x in operands[0]] == [dtype_name(x) for x in operands[1]]
         if same and self.same_engine and inherited > 0 and alike:
-            self.note(second, operands, results)
+            self.note(i, second, operands, results)
             return None
         given = operands[1] if alike else _in_dtypes_of(*operands)
         here = results[0] if inherited == 0.0 else self.replay(i, given)
+        if here is None and self.moves is not None and alike:  # more than what its operands differ by can do?
+            share = max([distance(a, b).relative for a, b in zip(*operands) if is_float(a)], default=0.0)
+            spread = self.moves(j, share) if share < _LOST else None
+            if spread is not None:
+                gap, allowed = excess(*results, spread)
+                if gap:
+                    return self.broken("computed" if same else "changed", i, j, operands, results, gap, allowed)
+                self.note(i, second, operands, results)
+                return None
         if here is None:  # it cannot be run on those: the shapes it was made for are others
             if same:
-                self.note(second, operands, results)
+                self.note(i, second, operands, results)
                 return None
             return self.broken("changed", i, j, operands, results, gap, 0.0)
         local, allowed = excess(here, results[1])
@@ -308,7 +332,7 @@ class _Walk:
         if local:
             kind = "computed" if same and first.source == second.source else "changed"
             return self.broken(kind, i, j, operands, results, local, allowed)
-        self.note(second, operands, results)
+        self.note(i, second, operands, results)
         return None
 
     def kind(self, side: int, value: int) -> str:
@@ -346,16 +370,16 @@ class _Walk:
             if None not in makers and lines[0] != lines[1]:  # names given to results in another order
                 return self.broken("operand", makers[0], makers[1], operands, operands, _gap(*operands), 0.0)
             loop = next((o for o in self.other.operations if o.name == "row" and o.path == second.path), None)
-            if loop is not None:  # what a step gets from another step: the loop itself
+            if loop is not None and makers != (None, None):  # what a step gets from another step: the loop itself
                 name = second.path[-1].partition("[")[0]
                 found = self.broken("operand", i, j, operands, results, _gap(*results), 0.0)
                 found.second = Operation(name, "", loop.site, second.path[:-1], second.inputs, second.outputs)
                 return found
         if first.name in MOVES and makers == (None, None):  # a number on its way to the operation that it is for
-            users = [next((k for k, o in enumerate(t.operations) if x in o.inputs and o.name not in MOVES), None)
-                     for t, x in ((self.one, first.outputs[0]), (self.other, second.outputs[0]))]
-            if None not in users and self.one.operations[users[0]].name == self.other.operations[users[1]].name:
-                i, j = users
+            k, n = (next((k for k, o in enumerate(t.operations) if x in o.inputs and o.name not in MOVES), None)
+                    for t, x in ((self.one, first.outputs[0]), (self.other, second.outputs[0])))
+            if k is not None and n is not None and self.one.operations[k].name == self.other.operations[n].name:
+                i, j = k, n
                 first, second = self.one.operations[i], self.other.operations[j]
                 operands = self.values(0, first.inputs), self.values(1, second.inputs)
                 results = self.values(0, first.outputs), self.values(1, second.outputs)
@@ -418,11 +442,31 @@ class _Walk:
                 return self.broken("operand", i, j, ([x], [y]), ([x], [y]), _gap([x], [y]), 0.0)
         return None
 
-    def note(self, operation: Operation, operands: tuple[list[Any], list[Any]],
+    def note(self, i: int, operation: Operation, operands: tuple[list[Any], list[Any]],
              results: tuple[list[Any], list[Any]]) -> None:
         """Remembers how a difference grows."""
         before = max([distance(a, b).relative for a, b in zip(*operands) if is_float(a)
                       and np.shape(a) == np.shape(b)], default=0.0)
         after = max([distance(a, b).relative for a, b in zip(*results) if is_float(a)], default=0.0)
-        if before > 0 and np.isfinite(after):
-            self.growth.append(Growth(operation, after / before, after))
+        if before == 0.0 or not np.isfinite(after):
+            return
+        flips = [number(a) != number(b) for a, b in zip(*results)
+                 if not is_float(a) and np.shape(a) == np.shape(b)]
+        if any(map(np.any, flips)):
+            after = max(after, *(float(np.mean(x)) for x in flips if x.size))
+            self.growth.append(Growth(operation, after / before, after, jump=True))
+        elif after > 0.0:
+            steep = after > _STEEP * before
+            self.growth.append(Growth(operation, after / before, after, steep and self.jumps(i, operands[0], before)))
+
+    def jumps(self, i: int, operands: list[Any], share: float) -> bool:
+        """Whether the result moves for a part of a difference about as far as for the whole of it."""
+        whole = self.replay(i, operands)
+        if whole is None:
+            return False
+        rng = np.random.default_rng(0)
+        moved = [[_moved(x, rng, times * share) for x in operands] for times in (1.0, 0.125)]
+        large, small = ([] if (out := self.replay(i, xs)) is None else out for xs in moved)
+        gaps = [max([distance(a, b).largest for a, b in zip(whole, xs) if is_float(a)], default=0.0)
+                for xs in (large, small)]
+        return 0.0 < gaps[0] < 2.0 * gaps[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pullback.gate.cases import STANDARD
@@ -18,17 +19,24 @@ __all__ = ["RecordedSide"]
 class RecordedSide:
     """The standard batch of a revision.
 
+    Args:
+      now: the batch of the file as it is, which takes the place of one whose values were not kept.
+
     Raises:
-      UsageError: the values of the batch were not kept.
+      UsageError: they were not kept, and the file has others.
     """
 
-    def __init__(self, revision: Revision, label: str) -> None:
+    def __init__(self, revision: Revision, label: str, now: Sequence[Any] = ()) -> None:
         self.revision, self.label = revision, label
-        manifest = revision.manifest
-        self.entry = manifest["cases"][STANDARD]
-        if self.entry["origin"] != "values":
-            raise UsageError("the record holds digests of its batches, not their values",
-                             "diagnose the file against a revision of itself that is known to be right")
+        self.kept = True  # whether small arrays are known by their numbers
+        self.entry = revision.manifest["cases"][STANDARD]
+        places = [f"{STANDARD}/{self._shown('batch', path)}" for path in revision.manifest["model"]["batch"]]
+        self.batch = [revision.arrays[place] for place in places] if self.entry["origin"] == "values" else list(now)
+        said = [revision.manifest["arrays"][place]["digest"] for place in places]
+        if [digest(x) for x in self.batch] != said:
+            raise UsageError("the record holds digests of its batch, not its values, and the file's batch has others",
+                             "restore the data that was recorded, or diagnose the file against a revision of itself "
+                             "that is known to be right")
 
     def _shown(self, part: str, path: str) -> str:
         return f"{part}/{path}" if path else part
@@ -36,8 +44,7 @@ class RecordedSide:
     def facts(self) -> Facts:
         manifest, arrays = self.revision.manifest, self.revision.arrays
         known = manifest["model"]
-        inputs = Inputs([arrays[self._shown("params", path)] for path in known["params"]],
-                        [arrays[f"{STANDARD}/{self._shown('batch', path)}"] for path in known["batch"]], arrays["key"])
+        inputs = Inputs([arrays[self._shown("params", path)] for path in known["params"]], self.batch, arrays["key"])
         return Facts(self.label, manifest["environment"]["engine"], manifest["environment"], known["parts"],
                      known["params"], known["batch"], inputs, 0, [], recorded=True)
 
@@ -61,14 +68,15 @@ class RecordedSide:
     def keys(self, inputs: Inputs) -> list[str]:
         return list(self.revision.manifest["keys"])
 
-    def transformations(self) -> list[str]:
-        return []
+    def transformations(self) -> dict[str, str]:
+        return {}
 
-    def trace(self, part: str, inputs: Inputs) -> Trace:
+    def trace(self, part: str, inputs: Inputs, off: Sequence[str] = ()) -> Trace:
         text = self.revision.programs.get(f"{part}: values")
         if text is None:
             raise UsageError(f"the record has no operations of {part}", "record it again")
-        return loaded(text)
+        found, self.kept = loaded(text)
+        return found
 
     def replay(self, part: str, index: int, values: list[Any]) -> list[Any] | None:
         return None
@@ -76,7 +84,7 @@ class RecordedSide:
     def take(self, rows: list[int], inputs: Inputs) -> Inputs:
         return inputs
 
-    def frozen(self, part: str, inputs: Inputs) -> list[Any]:
+    def frozen(self, part: str, inputs: Inputs, off: Sequence[str] | None = None) -> list[Any]:
         return []
 
     def compiled(self, part: str, inputs: Inputs) -> list[Trace]:

@@ -12,7 +12,8 @@ import os
 import struct
 import subprocess
 import sys
-from typing import Any, BinaryIO
+from collections.abc import Sequence
+from typing import IO, Any
 
 import numpy as np
 
@@ -87,7 +88,7 @@ def _described(value: Any, found: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _send(file: BinaryIO, message: Any) -> None:
+def _send(file: IO[bytes], message: Any) -> None:
     arrays: dict[str, Any] = {}
     text = json.dumps(_encode(message, arrays)).encode()
     block = pack(arrays)
@@ -95,7 +96,7 @@ def _send(file: BinaryIO, message: Any) -> None:
     file.flush()
 
 
-def _receive(file: BinaryIO) -> Any:
+def _receive(file: IO[bytes]) -> Any:
     head = file.read(16)
     if len(head) < 16:
         raise EOFError
@@ -180,12 +181,12 @@ class RemoteSide:
         found: list[str] = self._ask("keys", inputs)
         return found
 
-    def transformations(self) -> list[str]:
-        found: list[str] = self._ask("transformations")
+    def transformations(self) -> dict[str, str]:
+        found: dict[str, str] = self._ask("transformations")
         return found
 
-    def trace(self, part: str, inputs: Inputs) -> Trace:
-        found: Trace = self._ask("trace", part, inputs)
+    def trace(self, part: str, inputs: Inputs, off: Sequence[str] = ()) -> Trace:
+        found: Trace = self._ask("trace", part, inputs, list(off))
         return found
 
     def replay(self, part: str, index: int, values: list[Any]) -> list[Any] | None:
@@ -196,8 +197,8 @@ class RemoteSide:
         found: Inputs = self._ask("take", rows, inputs)
         return found
 
-    def frozen(self, part: str, inputs: Inputs) -> list[Any]:
-        found: list[Any] = self._ask("frozen", part, inputs)
+    def frozen(self, part: str, inputs: Inputs, off: Sequence[str] | None = None) -> list[Any]:
+        found: list[Any] = self._ask("frozen", part, inputs, None if off is None else list(off))
         return found
 
     def compiled(self, part: str, inputs: Inputs) -> list[Trace]:

@@ -11,7 +11,7 @@ from pullback.gate.diagnose.locate import Break, Growth, Parting
 from pullback.gate.diagnose.stages import Diagnosis
 from pullback.gate.operations import Operation
 
-__all__ = ["data", "explained", "text"]
+__all__ = ["data", "explained", "removed", "text"]
 
 SCHEMA = "pullback-gate-diagnosis-1"
 _KINDS = {"changed": "another operation, or other parameters", "operand": "the same operation on another operand",
@@ -46,7 +46,7 @@ def explained(parting: Parting, phase: str = "") -> list[str]:
         lines.append("no operation breaks: each adds no more than rounding can, given its conditioning; what is seen "
                      "at the end has grown")
         lines += [f"  x{growth.factor:.3g} to {growth.relative:.2g}: {_shown(growth.operation)}"
-                  for growth in _largest(parting.growth)]
+                  + ("  (a jump: as far for less)" if growth.jump else "") for growth in _largest(parting.growth)]
     return lines
 
 
@@ -61,11 +61,22 @@ def _not_finite(broken: Break) -> bool:
     return bool(broken.results[1]) and finite(broken.operands[1]) and not finite(broken.results[1])
 
 
+def removed(found: Diagnosis) -> list[str]:
+    """Lines that say without which transformations the two runs agree, and which only one of them has."""
+    apart = [f"  {run:<7} {name}  {line}" for run, only in zip(("first", "second"), found.only)
+             for name, line in only.items()]
+    lines = ["transformations that only one run has, or has in this way:", *apart] if apart else []
+    if not found.removed:
+        return lines
+    how = "together" if found.together else "each alone" if len(found.removed) > 1 else "alone"
+    return [*lines, f"the difference is gone without what is named here, taken away {how}:",
+            *(f"  {name}" + (f"  {line}" if line else "") for name, line in found.removed.items())]
+
+
 def text(found: Diagnosis) -> str:
     """To be read."""
     lines = [f"diagnose: {found.labels[0]}", f"    and   {found.labels[1]}", ""]
-    for stage in found.stages:
-        lines.append(f"{stage.name:<10} {stage.status:<6} {stage.text}".rstrip())
+    lines += [f"{row.name:<10} {row.status:<6} {row.text}".rstrip() for row in found.stages]
     stage = found.stage
     lines.append("")
     if stage is None:
@@ -75,9 +86,7 @@ def text(found: Diagnosis) -> str:
         lines.append(f"  at {stage.line}")
     if found.parting is not None:
         lines += explained(found.parting, found.phase)
-    if found.removed:
-        lines.append("transformations it depends on, found by taking them away and putting them back one by one: "
-                     + ", ".join(found.removed))
+    lines += removed(found)
     if found.shrunk is not None:
         shrunk = found.shrunk
         lines.append("shown by " + (f"{len(shrunk.rows)} of {shrunk.objects} objects, numbers {shrunk.rows[:8]}"
@@ -98,8 +107,8 @@ def data(found: Diagnosis) -> dict[str, Any]:
                 "file": broken.operation.site.file if broken.operation.site else None,
                 "line": broken.operation.site.line if broken.operation.site else None},
             "growth": [] if found.parting is None else [
-                {"factor": g.factor, "relative": g.relative, "operation": _shown(g.operation)}
+                {"factor": g.factor, "relative": g.relative, "jump": g.jump, "operation": _shown(g.operation)}
                 for g in _largest(found.parting.growth)],
-            "removed": found.removed, "script": found.script,
+            "removed": found.removed, "together": found.together, "only": list(found.only), "script": found.script,
             "shrunk": None if found.shrunk is None else {"rows": found.shrunk.rows, "objects": found.shrunk.objects,
                                                          "plainer": found.shrunk.plainer}}

@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from pullback.gate.diagnose.side import Inputs, Side
 from pullback.gate.values import as_like, is_float, number
 
-__all__ = ["Shrunk", "array_text", "shrink"]
+__all__ = ["Shrunk", "shrink"]
 
 _TRIES = 40
 _SECONDS = 5.0  # after which no more is tried
@@ -77,15 +76,3 @@ def shrink(first: Side, second: Side, inputs: Inputs, objects: int, parts: Calla
                     plainer.append(f"{part}[{i}]: {name}")
                     break
     return Shrunk(found, rows, objects, plainer)
-
-
-def array_text(x: Any) -> str:
-    """A NumPy expression for a value."""
-    if isinstance(x, (bool, int, float, complex)):
-        return repr(x)
-    values = np.asarray(x)
-    name = values.dtype.name
-    listed = values.astype("float64") if name in ("bfloat16", "float16") else values
-    text = np.array2string(listed, separator=",", threshold=1 << 20, max_line_width=1 << 20, floatmode="unique")
-    text = " ".join(text.split()).replace("nan", "np.nan").replace("inf", "np.inf")
-    return f"jnp.array({text}, {name!r})" if values.size else f"jnp.zeros({values.shape}, {name!r})"

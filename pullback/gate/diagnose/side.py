@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+import linecache
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any, Protocol
 
 from pullback.gate.cases import key_stream
@@ -15,6 +16,7 @@ from pullback.gate.parts import available, key_of, part_function, value_and_grad
 from pullback.gate.precision import cast, held
 from pullback.gate.report import shown
 from pullback.gate.session import Session
+from pullback.gate.sites import Site
 
 __all__ = ["Facts", "Inputs", "LocalSide", "Ran", "Side", "Way"]
 
@@ -30,12 +32,12 @@ class Inputs:
 
 @dataclasses.dataclass
 class Way:
-    """How a part is run: compiled as a whole or as written, with transformations taken away by function name.
+    """How a part is run: compiled as a whole or as written, with transformations taken away by name.
 
     Args:
       compiled: the part as a whole.
       jits: names of the user's compiled functions that stay compiled where the part is not.
-      off: names of functions whose stop_gradients ("stop f") or custom rules ("rule f") are taken away.
+      off: what is taken away: stop_gradients ("stop f: line"), custom rules ("rule f"), transformations of `Plain`.
     """
 
     compiled: bool = False
@@ -84,16 +86,24 @@ class Side(Protocol):
 
     def keys(self, inputs: Inputs) -> list[str]: ...
 
-    def transformations(self) -> list[str]: ...
+    def transformations(self) -> dict[str, str]:
+        """Those of the user's that have run so far, by name, with their lines."""
+        ...
 
-    def trace(self, part: str, inputs: Inputs) -> Trace: ...
+    def trace(self, part: str, inputs: Inputs, off: Sequence[str] = ()) -> Trace:
+        """The operations, with some transformations of `Plain` taken away; `replay` runs those of the last trace."""
+        ...
 
     def replay(self, part: str, index: int, values: list[Any]) -> list[Any] | None: ...
 
     def take(self, rows: list[int], inputs: Inputs) -> Inputs: ...
 
-    def frozen(self, part: str, inputs: Inputs) -> list[Any]:
-        """The line that does something else while it is traced, and what; an empty list if none does."""
+    def frozen(self, part: str, inputs: Inputs, off: Sequence[str] | None = None) -> list[Any]:
+        """The line that does something else while it is traced, and what; an empty list if none does.
+
+        Args:
+          off: what is taken away first, so that a line runs as written at all; by default all of `Plain`.
+        """
         ...
 
     def compiled(self, part: str, inputs: Inputs) -> list[Trace]:
@@ -111,10 +121,15 @@ class LocalSide:
     def __init__(self, session: Session, label: str, precision: str = "") -> None:
         self.session, self.label, self.precision = session, label, precision
         self._traces: dict[str, Trace] = {}
+        self._seen: dict[str, Site | None] = {}  # transformations; a watch may be shared by both sides
 
     @property
     def engine(self) -> Engine:
         return self.session.engine
+
+    def _without(self, off: Iterable[str] = ()) -> AbstractContextManager[None]:
+        """Inside, what runs is of this side, with some transformations taken away."""
+        return self.session.watch.plain.without(frozenset(off), self._seen)
 
     def facts(self) -> Facts:
         session = self.session
@@ -162,12 +177,13 @@ class LocalSide:
         try:
             with ExitStack() as stack:
                 stack.enter_context(held(self.engine, self.precision))
+                stack.enter_context(self._without(way.off))
                 if not way.compiled:
                     stack.enter_context(watch.eagerly(frozenset(s for s in watch.jits if s.function in way.jits)))
                 if way.off:
-                    stops = frozenset(s for s in watch.stops if f"stop {s.function}" in way.off)
+                    stops = frozenset(s for s in watch.stops if _stop(s) in way.off)
                     rules = frozenset(s for s in watch.rules if f"rule {s.function}" in way.off)
-                    stack.enter_context(watch.changed(stops or None, rules or None))
+                    stack.enter_context(watch.changed(stops or None, rules or None, forget=way.compiled))
                 run = self.engine.jit(typed) if way.compiled else typed
                 leaves = self.engine.call(run, *self._given(part, inputs))
         except Exception as error:
@@ -179,7 +195,7 @@ class LocalSide:
         names: list[str] = []
         function = self._function(part, names)
         try:
-            with held(self.engine, self.precision):
+            with held(self.engine, self.precision), self._without():
                 types = self.engine.types(function, *self._given(part, inputs))
         except Exception:  # what cannot be traced can be run
             return self.run(part, inputs, Way())
@@ -190,29 +206,33 @@ class LocalSide:
 
     def keys(self, inputs: Inputs) -> list[str]:
         try:
-            return key_stream(self.session, inputs.params, inputs.batch, inputs.key)
+            with self._without():
+                return key_stream(self.session, inputs.params, inputs.batch, inputs.key)
         except Exception:  # what does not run is found by its own stage
             return []
 
-    def transformations(self) -> list[str]:
+    def transformations(self) -> dict[str, str]:
         watch = self.session.watch
-        return sorted({f"stop {s.function}" for s in watch.stops} | {f"rule {s.function}" for s in watch.rules}
-                      | {f"jit {s.function}" for s in watch.jits})
+        known = [(f"{kind} {site.function}", site) for kind, sites in
+                 (("rule", watch.rules), ("jit", watch.jits)) for site in sites]
+        known += [(_stop(site), site) for site in watch.stops]
+        return {name: str(site or "") for name, site in sorted([*known, *self._seen.items()], key=str)}
 
-    def trace(self, part: str, inputs: Inputs) -> Trace:
+    def trace(self, part: str, inputs: Inputs, off: Sequence[str] = ()) -> Trace:
         function = value_and_gradients(self.session) if part == "gradients" else self._function(part, [])
-        with held(self.engine, self.precision):
+        with held(self.engine, self.precision), self._without(off):
             found = trace(self.engine, function, *self._given(part, inputs))
         self._traces[part] = found
         return found
 
-    def frozen(self, part: str, inputs: Inputs) -> list[Any]:
-        with held(self.engine, self.precision), self.session.watch.eagerly():
+    def frozen(self, part: str, inputs: Inputs, off: Sequence[str] | None = None) -> list[Any]:
+        away = self._seen if off is None else off
+        with held(self.engine, self.precision), self.session.watch.eagerly(), self._without(away):
             found = frozen(self.engine, self._function(part, []), *self._given(part, inputs))
         return [] if found is None else list(found)
 
     def compiled(self, part: str, inputs: Inputs) -> list[Trace]:
-        with held(self.engine, self.precision):
+        with held(self.engine, self.precision), self._without():
             pair = [trace(self.engine, self._function(part, []), *self._given(part, inputs), loops=False, compiled=flag)
                     for flag in (False, True)]
         self._traces[part] = pair[0]
@@ -224,3 +244,8 @@ class LocalSide:
 
     def take(self, rows: Sequence[int], inputs: Inputs) -> Inputs:
         return Inputs(inputs.params, [self.session.take(leaf, list(rows)) for leaf in inputs.batch], inputs.key)
+
+
+def _stop(site: Site) -> str:
+    """The name of a stop_gradient, the same in two revisions that do not differ in its line."""
+    return f"stop {site.function}: {linecache.getline(site.file, site.line).strip()}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -11,15 +12,18 @@ import numpy as np
 
 from pullback.gate.compare import judge
 from pullback.gate.diagnose.align import align
-from pullback.gate.diagnose.locate import Parting, part_of
+from pullback.gate.diagnose.locate import Moves, Parting, part_of, rounding
 from pullback.gate.diagnose.shrink import Shrunk, shrink
 from pullback.gate.diagnose.side import Inputs, Ran, Side, Way
-from pullback.gate.summary import summarised
+from pullback.gate.plain import CHEAP, KINDS
+from pullback.gate.summary import sketch, summarised
 from pullback.gate.values import distance, is_float, number
 
 __all__ = ["STAGES", "Diagnosis", "Stage", "diagnose"]
 
-STAGES = ("data", "keys", "types", "forward", "loss", "gradients", "update", "jit", "backend")
+STAGES = ("data", "keys", "types", "forward", "loss", "gradients", "update", "jit", "transforms", "backend")
+_OBJECTS = 4  # of the batch, on which transformations are taken away
+_SECONDS = 60.0  # after which no more of them are tried
 _PART = {"forward": "outputs", "loss": "loss", "gradients": "gradients", "update": "updated"}
 
 
@@ -42,7 +46,9 @@ class Diagnosis:
     Args:
       stages: all that were looked at, in order.
       parting: of the operations of the first stage that parts.
-      removed: the transformations without which that stage agrees.
+      removed: the transformations without which that stage agrees, each with its line.
+      together: it agrees without all of them, and not without one of them alone.
+      only: of each run, the transformations that the other has not, or has in another way, with their lines.
       shrunk: a smaller input that still shows it.
       script: of at most 30 lines, which shows it under jax.
     """
@@ -52,9 +58,12 @@ class Diagnosis:
     environments: tuple[dict[str, Any], dict[str, Any]]
     parting: Parting | None = None
     phase: str = ""
-    removed: list[str] = dataclasses.field(default_factory=list)
+    removed: dict[str, str] = dataclasses.field(default_factory=dict)
+    together: bool = False
+    only: tuple[dict[str, str], dict[str, str]] = dataclasses.field(default_factory=lambda: ({}, {}))
     shrunk: Shrunk | None = None
     script: str = ""
+    side: int = 1  # of the stages jit and transforms: the run that parts from itself
     recorded: bool = False  # the first run is a record, with summaries for values
 
     @property
@@ -87,7 +96,8 @@ class _Run:
             one.environment["versions"] == other.environment["versions"])
         self.same_engine = not one.recorded and self.same_text and (
             one.environment["devices"] == other.environment["devices"])
-        self.itself = second  # of the stage jit: the side that parts from itself
+        self.itself = second  # of the stages jit and transforms: the side that parts from itself
+        self.sides = (second,) if first is second else (second, first)
         self.parts = [part for part in one.parts if part in other.parts]
         self.eager: dict[str, tuple[Ran, Ran]] = {}
         self.dtypes = dtypes
@@ -102,9 +112,10 @@ class _Run:
             self.tell(stage)
             if stage.status == "part" and not everything:
                 break
-        stage = found.stage
-        if stage is not None:
-            self.localise(found, stage)
+        first = found.stage
+        found.side = int(self.itself is self.second)
+        if first is not None:
+            self.localise(found, first)
         return found
 
     def stage(self, name: str) -> Stage:
@@ -116,6 +127,8 @@ class _Run:
             return self.types()
         if name == "jit":
             return self.jit()
+        if name == "transforms":
+            return self.transforms()
         return self.values(name, _PART[name])
 
     # -- what is compared ---------------------------------------------------------------------------------
@@ -125,9 +138,8 @@ class _Run:
         for what, names, leaves in (("batch", (one.batch, other.batch), (one.inputs.batch, other.inputs.batch)),
                                     ("params", (one.params, other.params), (one.inputs.params, other.inputs.params))):
             if names[0] != names[1]:
-                odd = sorted(set(names[0]) ^ set(names[1])) or names[1]
-                return Stage("data", "part", f"the {what} have another structure: {', '.join(odd[:4])}",
-                             f"{what}/{odd[0]}")
+                odd = [f"{what}/{path}".rstrip("/") for path in sorted(set(names[0]) ^ set(names[1])) or names[1]]
+                return Stage("data", "part", f"the {what} have another structure: {', '.join(odd[:4])}", odd[0])
             made = what == "params" and "init" in one.sources
             for path, a, b in zip(names[0], *leaves):
                 text = _unlike(a, b)
@@ -209,14 +221,17 @@ class _Run:
                          part)
         return Stage(stage, "agree", f"{what}{len(one.leaves)} leaves; furthest {worst:.2g} of its tolerance")
 
+    def runs(self) -> list[str]:
+        """The parts that may be run as often as it takes: not an update, which may keep state."""
+        return [part for part in self.parts if part not in ("inputs", "init", "updated")]
+
     def jit(self) -> Stage:
         """Every part compiled: against the other side, and each side against itself as it is written."""
-        for part in self.parts:
-            if part in ("inputs", "init", "updated"):
-                continue
-            compiled = [side.run(part, self.inputs, Way(compiled=True)) for side in (self.first, self.second)]
+        for part in self.runs():
+            ways = {id(side): side.run(part, self.inputs, Way(compiled=True)) for side in self.sides}
+            compiled = ways[id(self.first)], ways[id(self.second)]
             eager = self.both(part)
-            for k in (1, 0):
+            for k in range(len(self.sides))[::-1]:
                 if eager[k].error:
                     continue
                 stage = self.judged("jit", part, eager[k], compiled[k],
@@ -229,18 +244,54 @@ class _Run:
                 return stage
         return Stage("jit", "agree", "compiled as written, on both sides")
 
+    def few(self) -> Inputs:
+        """The inputs with a few objects alone."""
+        many = self.facts[0].objects > _OBJECTS
+        return self.first.take([*range(_OBJECTS)], self.inputs) if many else self.inputs
+
+    def transforms(self) -> Stage:
+        """Each side against itself with vmap, loops and checkpoints as plain Python, on a few objects."""
+        few, count = self.few(), 0
+        for side, label in zip(self.sides, [self.facts[1].label, self.facts[0].label]):
+            names = [] if side is self.first and self.facts[0].recorded else _structural(side)
+            for part in self.runs() if names else ():
+                whole, plain = side.run(part, few, Way()), side.run(part, few, Way(off=names))
+                if whole.error or plain.error:  # without them it may be no program
+                    continue
+                stage = self.judged("transforms", part, plain, whole,
+                                    what=f"{label}, against vmap, loops and checkpoints as plain Python: ")
+                if stage.status == "part":
+                    self.itself = side
+                    return stage
+                count += 1
+        return Stage("transforms", "agree", "vmap, loops and checkpoints do what plain Python does") if count else \
+            Stage("transforms", "skip", "no vmap, loop or checkpoint of the user's")
+
     # -- where --------------------------------------------------------------------------------------------
 
     def localise(self, found: Diagnosis, stage: Stage) -> None:
         if stage.name == "jit":
             self.compiled(found, stage)
-        elif stage.part:
+        elif stage.part and stage.name != "transforms":
             self.operations(found, stage)
-        if stage.name in ("gradients", "update", "jit"):
-            found.removed = self.interventions(stage)
+        inputs, objects = self.inputs, self.facts[0].objects
+        if stage.name == "transforms":
+            inputs, objects = self.few(), min(objects, _OBJECTS)
         if stage.name not in ("data", "keys") and not self.facts[0].recorded:
-            found.shrunk = shrink(self.first, self.second, self.inputs, self.facts[0].objects,
-                                  lambda inputs: self.parts_on(stage, inputs))
+            found.shrunk = shrink(self.first, self.second, inputs, objects, lambda less: self.parts_on(stage, less))
+        if stage.part and stage.name not in ("data", "keys", "types"):
+            self.interventions(found, stage, found.shrunk.inputs if found.shrunk else inputs)
+            if not self.facts[0].recorded:
+                one, other = ({name: line for name, line in side.transformations().items() if _kind(name) in KINDS}
+                              for side in (self.first, self.second))
+                found.only = ({name: line for name, line in one.items() if name not in other},
+                              {name: line for name, line in other.items() if name not in one})
+            kinds = {_kind(name) for name in found.removed} & set(KINDS)
+            if stage.name == "transforms":
+                self.opened(found, stage, kinds, inputs)
+            elif kinds:  # what such a function does while it is traced may be another thing
+                line = self.second.frozen(stage.part, self.inputs, [*found.removed])
+                stage.line = stage.line or (f"{line[0]}\n  {line[1]}" if line else "")
         parting = found.parting
         if (parting and parting.found and parting.found.kind == "computed" and not self.same_engine
                 and stage.name not in ("data", "keys", "types")):
@@ -254,11 +305,23 @@ class _Run:
         except Exception as error:  # a side that raises has no trace
             stage.text += f"; its operations cannot be listed: {type(error).__name__}"
             return
+        moves: Moves | None = None
         if self.facts[0].recorded:
-            traces = traces[0], summarised(traces[1])
+            real, kept = traces[1], getattr(self.first, "kept", True)
+            traces = traces[0], summarised(real, kept)
+
+            def moves(j: int, size: float) -> list[Any] | None:
+                """How far the sketches of an operation's results move when its operands move by some share."""
+                def run(values: list[Any]) -> list[Any] | None:
+                    out = self.second.replay(stage.part, j, values)
+                    return None if out is None else [sketch(x, kept) for x in out]
+
+                given = [real.values[x] for x in real.operations[j].inputs]
+                results = run(given)
+                return None if results is None else rounding(results, run, given, size)
         pairs = align(*traces)
         found.parting = part_of(*traces, lambda i, values: self.first.replay(stage.part, i, values), self.same_engine,
-                                self.dtypes, pairs, self.same_text)
+                                self.dtypes, pairs, self.same_text, moves)
         broken = found.parting.found
         if broken is not None and stage.part == "gradients":
             side = 1 if broken.index[1] is not None else 0
@@ -278,38 +341,71 @@ class _Run:
             found.parting = part_of(traces[0], traces[1], lambda i, values: side.replay(stage.part, i, values), False,
                                     self.dtypes, [(i, i) for i in range(len(traces[0].operations))])
 
+    def opened(self, found: Diagnosis, stage: Stage, kinds: set[str], inputs: Inputs) -> None:
+        """Of the side that parts from itself: its steps as plain Python against those that the transformation runs."""
+        stage.line = next(iter(found.removed.values()), "")
+        if not kinds or kinds & {"vmap", "custom_vmap", "map", "associative_scan"}:  # these change shapes
+            return
+        side = self.itself
+        whole, plain = side.trace(stage.part, inputs), side.trace(stage.part, inputs, [*found.removed])
+        for operation in (*whole.operations, *plain.operations):
+            operation.path = ()
+        found.parting = part_of(plain, whole, lambda i, values: side.replay(stage.part, i, values), True, self.dtypes)
+
     def parts_on(self, stage: Stage, inputs: Inputs) -> bool:
         """Whether a stage parts on other inputs."""
-        if stage.name == "jit":
-            runs = tuple(self.itself.run(stage.part, inputs, Way(compiled=flag)) for flag in (False, True))
-        else:
-            runs = self.first.run(stage.part, inputs, Way()), self.second.run(stage.part, inputs, Way())
-        if runs[0].error:
-            return False
         if stage.name == "types":
-            runs = self.first.types(stage.part, inputs), self.second.types(stage.part, inputs)
-            return [*map(self.shown_type, runs[0].types)] != [*map(self.shown_type, runs[1].types)]
-        return self.judged(stage.name, stage.part, *runs).status == "part"
+            types = self.first.types(stage.part, inputs), self.second.types(stage.part, inputs)
+            return not types[0].error and (
+                [*map(self.shown_type, types[0].types)] != [*map(self.shown_type, types[1].types)])
+        one, other = self.compared(stage, inputs, Way(compiled=stage.name == "jit"))
+        return not one.error and self.judged(stage.name, stage.part, one, other).status == "part"
 
-    def interventions(self, stage: Stage) -> list[str]:
-        """The transformations without which the stage agrees: all are taken away, then put back one by one."""
-        known = sorted({*self.first.transformations(), *self.second.transformations()})
-        chosen = [name for name in known if name.startswith("jit ") == (stage.name == "jit")]
-        if not chosen:
-            return []
+    def compared(self, stage: Stage, inputs: Inputs, way: Way) -> tuple[Ran, Ran]:
+        """What a stage compares: both sides run that way, or the side that parts from itself."""
+        if stage.name not in ("jit", "transforms"):
+            return self.first.run(stage.part, inputs, way), self.second.run(stage.part, inputs, way)
+        plain = Way(off=_structural(self.itself) if stage.name == "transforms" else [])
+        return self.itself.run(stage.part, inputs, plain), self.itself.run(stage.part, inputs, way)
+
+    def interventions(self, found: Diagnosis, stage: Stage, inputs: Inputs) -> None:
+        """The transformations without which the stage agrees.
+
+        Each is taken away alone. If none is enough, all are taken away, and put back one by one.
+        """
+        known = {**self.first.transformations(), **self.second.transformations()}
+        wanted = {"jit": ("jit",), "transforms": KINDS}.get(stage.name, ("rule", "stop", *KINDS))
+        known = {name: line for kind in wanted for name, line in known.items() if _kind(name) == kind}
+        if not known:
+            return
         if stage.name == "jit":  # as written but for one function of the user's
-            return [name for name in chosen if not self.agrees(stage, Way(jits=[name.partition(" ")[2]]))]
-        if not self.agrees(stage, Way(off=chosen)):
-            return []
-        needed = [name for name in chosen if not self.agrees(stage, Way(off=[x for x in chosen if x != name]))]
-        return needed or chosen
+            found.removed = {name: line for name, line in known.items()
+                             if not self.agrees(stage, Way(jits=[name.partition(" ")[2]]), inputs)}
+            return
+        end = time.monotonic() + _SECONDS
 
-    def agrees(self, stage: Stage, way: Way) -> bool:
-        if stage.name == "jit":
-            runs = self.itself.run(stage.part, self.inputs, Way()), self.itself.run(stage.part, self.inputs, way)
-        else:
-            runs = self.first.run(stage.part, self.inputs, way), self.second.run(stage.part, self.inputs, way)
-        return self.judged(stage.name, stage.part, *runs).status == "agree"
+        def without(*names: str) -> bool:
+            return time.monotonic() < end and self.agrees(stage, Way(off=list(names)), inputs)
+
+        for group in (("rule", "stop"), CHEAP, KINDS):  # the loop around a wrong rule is not asked
+            if not found.removed:
+                found.removed = {name: line for name, line in known.items() if _kind(name) in group and without(name)}
+        if not found.removed and len(known) > 1 and without(*known):
+            needed = {name: line for name, line in known.items() if not without(*(x for x in known if x != name))}
+            found.removed = needed if needed and time.monotonic() < end else known
+            found.together = len(found.removed) > 1
+
+    def agrees(self, stage: Stage, way: Way, inputs: Inputs) -> bool:
+        return self.judged(stage.name, stage.part, *self.compared(stage, inputs, way)).status == "agree"
+
+
+def _kind(name: str) -> str:
+    return name.partition(" ")[0]
+
+
+def _structural(side: Side) -> list[str]:
+    """The transformations of a side that plain Python can do as well."""
+    return [name for name in side.transformations() if _kind(name) in KINDS]
 
 
 def _unlike(a: Any, b: Any) -> str:

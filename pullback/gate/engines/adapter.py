@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import importlib.metadata
 import importlib.util
@@ -119,6 +120,15 @@ class Adapter:
 
     # -- transformations -------------------------------------------------------------------------
 
+    @property
+    def compiles(self) -> bool:
+        return self._jit is not _as_written and not self.setting("jax_disable_jit")
+
+    def as_written(self) -> Adapter:
+        other = copy.copy(self)
+        other._jit = _as_written
+        return other
+
     def call(self, function: Function, *args: Any) -> Any:
         return self.to_numpy(function(*(self.from_numpy(x) for x in args)))
 
@@ -193,6 +203,10 @@ class Adapter:
 
     def settle(self) -> None:
         self.package.effects_barrier()
+
+
+def _as_written(function: Function) -> Function:
+    return function
 
 
 def _entry(entry: Any) -> str:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from pullback.gate.operations import Body, Loop
 from pullback.gate.sites import Site, is_own, of_frames
 
@@ -49,7 +51,12 @@ class JaxReader:
         return equation.invars, equation.outvars
 
     def literal(self, atom: Any) -> tuple[bool, Any]:
-        return (True, atom.val) if hasattr(atom, "val") else (False, None)
+        if not hasattr(atom, "val"):
+            return False, None
+        value = atom.val
+        if isinstance(value, (int, float, complex)) and type(value) not in (bool, int, float, complex):
+            return True, np.asarray(value, atom.aval.dtype)[()]  # a number of jax's own, with a dtype
+        return True, value
 
     def name(self, equation: Any) -> str:
         return str(equation.primitive.name)
@@ -95,6 +102,11 @@ class JaxReader:
                 if frame.function_name.rpartition(".")[2] == name and is_own(frame.file_name, self.folders):
                     return True
         return False
+
+    def bodies(self, equation: Any) -> list[Body]:
+        values = [x for value in equation.params.values() for x in (value if isinstance(value, tuple) else (value,))]
+        found = [self._inner(x) for x in values if hasattr(getattr(x, "jaxpr", x), "eqns")]
+        return [body for body in found if body is not None]
 
     def _loop(self, kind: str, inside: Sequence[Any], counts: Sequence[int] = (), reverse: bool = False) -> Loop | None:
         bodies = [self._inner(part) for part in inside]
@@ -144,9 +156,11 @@ class PullbackReader:
             self._sites[key] = of_frames([(source.file, source.line, source.function)], self.folders)
         return self._sites[key]
 
+    def bodies(self, equation: Any) -> list[Body]:
+        return [Body(program.inputs, (), program.equations, program.outputs) for program in equation.programs]
+
     def loop(self, equation: Any) -> Loop | None:
-        params, name = equation.params, equation.primitive.name
-        bodies = [Body(program.inputs, (), program.equations, program.outputs) for program in equation.programs]
+        params, name, bodies = equation.params, equation.primitive.name, self.bodies(equation)
         if name == "scan":
             return Loop("scan", bodies, (params["length"],), params["reverse"])
         if name == "while":

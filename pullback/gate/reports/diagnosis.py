@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pullback.gate.diagnose.report import explained
+from pullback.gate.diagnose.report import explained, removed
 from pullback.gate.diagnose.stages import Diagnosis
 from pullback.gate.report import Recorder, Report, Result
 
@@ -25,6 +25,7 @@ def of_diagnosis(found: Diagnosis, seed: int) -> Report:
         if stage.status == "part":
             broken = found.parting.found if found.parting and stage is found.stage else None
             details = explained(found.parting, found.phase) if found.parting and stage is found.stage else []
+            details += removed(found) if stage is found.stage else []
             Recorder(result).fail("the two runs part", measured=stage.text, expected="that they agree",
                                   leaf=stage.leaf, line=broken.operation.site if broken else None,
                                   fix="\n".join([*([f"at {stage.line}"] if stage.line else []), *details]))

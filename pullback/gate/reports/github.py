@@ -31,8 +31,8 @@ def _line(level: str, title: str, finding: Finding) -> str:
             file = os.path.relpath(file, root)
         place = {"file": file, "line": str(finding.line.line), **place}
     rows = [finding.what, *(f"{name}: {value}" for name, value in (
-        ("measured", finding.measured), ("expected", finding.expected), ("leaf", finding.leaf), ("do", finding.fix))
-        if value)]
+        ("measured", finding.measured), ("expected", finding.expected), ("leaf", finding.leaf),
+        ("edit", finding.edit()), ("do", finding.fix)) if value)]
     fields = ",".join(f"{name}={_escaped(value, ':,')}" for name, value in place.items())
     return f"::{level} {fields}::{_escaped(chr(10).join(rows))}"
 

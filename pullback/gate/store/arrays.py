@@ -90,7 +90,8 @@ def _dtype(name: str) -> np.dtype:
     try:
         return np.dtype(name)
     except TypeError:
-        return np.dtype(getattr(library("ml_dtypes"), name))
+        found: np.dtype = np.dtype(getattr(library("ml_dtypes"), name))
+        return found
 
 
 def file_digest(data: bytes) -> str:

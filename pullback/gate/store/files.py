@@ -10,6 +10,7 @@ is overwritten: the other files have their digest in their name. All are flushed
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tempfile
@@ -141,7 +142,8 @@ class Store:
         except BaseException as error:
             if number not in self._there():
                 for name in written:  # they belong to no revision
-                    (self.folder / name).unlink(missing_ok=True)
+                    with contextlib.suppress(OSError):  # what cannot be written may not be removed either
+                        (self.folder / name).unlink()
             self._told(error, number)
             raise
         return number

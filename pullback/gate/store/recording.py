@@ -88,22 +88,30 @@ def record(session: Session, store: Store, name: str, reason: str = "", update: 
         manifest["cases"][case.name] = entry
         manifest["order"].append(case.name)
     manifest["latency"] = latency(session)
-    return store.append(manifest, arrays, programs(session))
+    return store.append(manifest, arrays, programs(session, keep_data=keep_data))
 
 
-def programs(session: Session, values: bool = True) -> dict[str, str]:
-    """Of every part: the engine's own program, its operations, and a summary of what each computes, as text."""
+def programs(session: Session, values: bool = True, keep_data: bool = True) -> dict[str, str]:
+    """Of every part: the engine's own program, its operations, and a summary of what each computes, as text.
+
+    Args:
+      values: whether it is run for the summary.
+      keep_data: whether the summary may say what a small array holds.
+    """
     found = {}
-    for part in available(session):
-        if part == "updated":
-            continue
+    for part in available(session):  # the update comes last: a trace may spoil the state that it keeps
         function, key = part_function(session, part), key_of(session, part)
         args = session.params.leaves, session.batch.leaves, key
-        found[f"{part}: program"] = session.engine.program(function, *args).text
-        found[f"{part}: operations"] = listing(outline(session.engine, function, *args))
+        if part != "updated":
+            found[f"{part}: program"] = session.engine.program(function, *args).text
+            found[f"{part}: operations"] = listing(outline(session.engine, function, *args))
         if values:
             run = value_and_gradients(session) if part == "gradients" else function
-            found[f"{part}: values"] = dumped(trace(session.engine, run, *args))
+            try:
+                found[f"{part}: values"] = dumped(trace(session.engine, run, *args), keep_data)
+            except Exception:
+                if part != "updated":  # which need be no function that can be traced
+                    raise
     return found
 
 

@@ -253,7 +253,7 @@ def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool 
     ndim = value.type.ndim
     if ndim < 2:
         some = elementwise.ne(value, like(value, 0))
-        return convert_element_type(reduce.reduce_or(some, axes=tuple(range(ndim))), dtype=dtypes.int32)
+        return convert_element_type(reduce.reduce_or(some, axes=tuple(range(ndim))), dtype=dtypes.canonicalize(int))
     s = decompositions.svdvals(value) if not hermitian else elementwise.abs(decompositions.eigvalsh(value))
     given = tol if rtol is None else rtol
     if given is None:
@@ -264,4 +264,4 @@ def matrix_rank(M: ArrayLike, rtol: ArrayLike | None = None, *, hermitian: bool 
         limit = retype(array(given), s.type.dtype)
     limit = promotion.broadcast_to(limit, s.type.shape[:-1])
     above = elementwise.gt(s, move.broadcast_in_dim(limit, shape=s.type.shape, dims=tuple(range(ndim - 2))))
-    return _sum(convert_element_type(above, dtype=dtypes.int32), (ndim - 2,))
+    return _sum(convert_element_type(above, dtype=dtypes.canonicalize(int)), (ndim - 2,))

@@ -117,8 +117,8 @@ def _computable(a: ArrayLike) -> tuple[Any, Any]:
 def det(a: ArrayLike) -> Array:
     """The determinants of matrices; 1 of one without elements.
 
-    The derivative is finite where a matrix is singular, too. From 4 rows on, it is there 0 if several pivots are 0,
-    which is wrong for matrices of rank n - 1 like jnp.eye(4, k=1); and second derivatives are NaN.
+    The derivative is that of cofactors, also where a matrix is singular. From 4 rows on, second derivatives are NaN
+    there.
 
     Args:
       a: number[..., n, n]
@@ -258,7 +258,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid
         the numbers of a must be known then.
 
     Returns:
-      (x[n] or [n, k]; sums of squares float[1] or [k] of a x - b; the rank int32[]; singular values float[min(m, n)])
+      (x[n] or [n, k]; sums of squares float[1] or [k] of a x - b; the rank int[]; singular values float[min(m, n)])
 
     Raises:
       TypeError: if b has more than two axes. ValueError: if a is no matrix, or b has not m rows.
@@ -285,7 +285,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid
     real = dtypes.to_real(x.type.dtype)
     if not m * n:
         s, rank = matrix.diagonal(matrix.real_part(matrix.zeros(min(m, n), min(m, n), x))), 0
-        count = array(dtypes.int32.type(0))
+        count = array(dtypes.canonicalize(int).type(0))
         solution = matrix.zeros(n, right.type.shape[1], x)
     else:
         u, s, vh = lax_linalg.svd(x, full_matrices=False)
@@ -296,7 +296,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | None = None, *, numpy_resid
         kept = elementwise.ge(s, elementwise.mul(promotion.broadcast_to(retype(limit, real), s.type.shape), largest))
         kept = TABLE["and"](kept, elementwise.gt(s, like(s, 0)))
         inverse = spectral.inverse_where(kept, s)
-        count = reduce.reduce_sum(convert_element_type(kept, dtype=dtypes.int32), axes=(0,))
+        count = reduce.reduce_sum(convert_element_type(kept, dtype=dtypes.canonicalize(int)), axes=(0,))
         inner = matrix.matmul(matrix.adjoint(u), right)
         solution = matrix.matmul(matrix.adjoint(vh), elementwise.mul(inner, matrix.as_columns(inverse, inner)))
         rank = int(known(count, "numpy_resid=True needs the rank", "leave numpy_resid out")) if numpy_resid else n

@@ -6,6 +6,7 @@ from typing import Any
 
 from pullback import numpy as jnp
 from pullback.core import errors
+from pullback.numpy.arguments import array
 
 __all__ = ["vq"]
 
@@ -31,7 +32,7 @@ def vq(obs: Any, code_book: Any, check_finite: bool = True) -> tuple[Any, Any]:
       >>> print(codes, distances[1])
       [0 0] 2.0
     """
-    obs, code_book = (jnp.asarray(x) for x in (obs, code_book))
+    obs, code_book = (array(x) for x in (obs, code_book))
     if obs.ndim != code_book.ndim:
         raise errors.value_error(f"obs has {obs.ndim} axes, code_book {code_book.ndim}: the same rank is required",
                                  op="vq", fix="give both [rows, features]")

@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from pullback.core import errors
+from pullback.lax.namespace import collect as _collect
 
-
-def _collect() -> list[str]:
-    names: list[str] = []
-    for module in ("decompositions", "systems", "functions", "special_matrices"):
-        loaded = importlib.import_module(f"pullback.scipy.linalg.{module}")
-        for name in loaded.__all__:
-            globals()[name] = getattr(loaded, name)
-            names.append(name)
-    return sorted(names)
-
-
-__all__ = _collect()
+__all__ = _collect(__name__, ("decompositions", "systems", "functions", "special_matrices"), globals())
 
 
 def __getattr__(name: str) -> Any:

@@ -343,7 +343,7 @@ def eigh_tridiagonal(d: ArrayLike, e: ArrayLike, *, eigvals_only: bool = False, 
     return w if eigvals_only else (w, v)
 
 
-def schur(a: ArrayLike, output: str = "real") -> tuple[Array, Array]:
+def schur(a: ArrayLike, output: str = "real") -> list[Array]:
     """a = Z T Z^H with unitary Z and upper triangular T. It has no derivative.
 
     Args:

@@ -167,7 +167,8 @@ def _complex_schur(A: ArrayLike) -> tuple[Any, Any]:
         raise errors.value_error(f"got {x.type}, one matrix is required", fix="map over several with vmap")
     if dtypes.is_float(x.type.dtype) and x.type.dtype.itemsize < 4:
         x = x.astype(jnp.float32)
-    return schur(x, output="complex")
+    t, z = schur(x, output="complex")
+    return t, z
 
 
 def funm(A: ArrayLike, func: Callable[[Array], Array], disp: bool = True) -> Any:

@@ -119,13 +119,17 @@ def _spectra(x: Any, y: Any, fs: Any, window: Any, nperseg: Any, noverlap: Any, 
     real = dtypes.float64 if dtypes.to_real(held) == dtypes.float64 else dtypes.float32
     wide = dtypes.to_complex(held) if dtypes.is_complex(held) else real
     signals = [moveaxis(retype(v, wide), one_axis(axis, v.type.ndim), -1) for v in signals]
+    for v in signals:
+        if 0 in v.type.shape:
+            raise errors.value_error(f"got {v.type}, a signal with samples is required", fix="check its shape")
+    n = signals[0].type.shape[-1]  # as the first is, before it is padded: shorter segments than the other could have
     if len(signals) == 2:
+        if signals[0].type.ndim != signals[1].type.ndim:
+            raise errors.value_error(f"got signals {signals[0].type} and {signals[1].type}; as many axes of both are "
+                                     "required", fix="add axes of size 1")
         outer = broadcast_shapes([v.type.shape[:-1] for v in signals])
         longest = max([v.type.shape[-1] for v in signals])
         signals = [broadcast_to(fft.cut(v, longest, v.type.ndim - 1), (*outer, longest)) for v in signals]
-    n = signals[0].type.shape[-1]
-    if 0 in signals[0].type.shape:
-        raise errors.value_error(f"got {signals[0].type}, a signal with samples is required", fix="check its shape")
     w, size = _window(window, _known(nperseg, "nperseg", 1), 256, n, real)
     transformed = size if nfft is None else _known(nfft, "nfft", 1) or size
     if transformed < size:

@@ -16,8 +16,8 @@ from pullback.nn import logsumexp
 from pullback.numpy.arguments import ArrayLike, array, integer, like
 from pullback.numpy.promotion import broadcast_shapes, broadcast_to, elementwise_inexact, inexact, operand
 from pullback.ops import elementwise as ops
-from pullback.ops import plane, special
-from pullback.ops.integer import and_, not_, or_
+from pullback.ops import integrals, plane, special
+from pullback.ops.integer import and_, or_
 
 __all__ = [
     "beta", "betaln", "boxcox", "boxcox1p", "digamma", "entr", "erf", "erfc", "erfinv", "expit", "factorial", "gamma",
@@ -66,7 +66,26 @@ def logit(x: ArrayLike) -> Array:
       Array([0.], dtype=float32)
     """
     v = inexact(x)
-    return ops.sub(ops.log(v), ops.log1p(ops.neg(v)))  # type: ignore[no-any-return]
+    return _logit(v)  # type: ignore[no-any-return]
+
+
+@custom_jvp
+def _logit(v: Any) -> Any:
+    rest = ops.sub(like(v, 1), v)
+    ratio = ops.div(v, rest)
+    value = ops.log(ratio)
+    if dtypes.is_complex(type_of(v).dtype):
+        return value
+    # Near 1/2, where the logarithm is small, what the ratio lost is added: 2 v - 1 is exact there.
+    above = ops.sub(ratio, like(v, 1))
+    lost = ops.sub(ops.div(ops.sub(ops.add(v, v), like(v, 1)), rest), above)
+    return ops.add(value, ops.select_n(ops.lt(ops.abs(above), like(v, 0.5)), like(v, 0), lost))
+
+
+@_logit.defjvp
+def _logit_jvp(primals: Any, tangents: Any) -> Any:
+    (v,), (v_dot,) = primals, tangents
+    return _logit(v), ops.div(v_dot, ops.mul(v, ops.sub(like(v, 1), v)))
 
 
 def softmax(x: ArrayLike, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
@@ -331,8 +350,7 @@ def polygamma(n: ArrayLike, x: ArrayLike) -> Array:
 
     Args:
       n: int[...], from 0. There is no derivative by it.
-      x: float[...]. Compiled, the result for x below about -8 is wrong where n is not 0, as in real jax; eagerly it is
-        that of SciPy's zeta.
+      x: float[...]. Below about -8, where n is not 0, real jax's results are wrong; these are not.
 
     Raises:
       ValueError: if `n` is not of integers.
@@ -352,8 +370,8 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
 
     Args:
       x: float[...], greater than 1. There is no derivative by it.
-      q: float[...], greater than 0; None: 1, Riemann's zeta function. Compiled, the result for q below about -8 is
-        wrong, as in real jax; eagerly it is SciPy's.
+      q: float[...]; None: 1, Riemann's zeta function. Below 0, of whole x; below about -8 real jax's results are wrong,
+        and these are SciPy's.
 
     Example:
       >>> jsp.special.zeta(2.0, 1.0).round(3).item()
@@ -548,35 +566,6 @@ def _log_ndtr(v: Any, order: int) -> Any:
     return ops.select_n(above, ops.select_n(below, middle, lower), upper)
 
 
-@custom_jvp
-def _ndtri(p: Any) -> Any:
-    """Newton's method on the logarithm of the smaller tail, from its asymptotic form; near 1/2 by erfinv."""
-    upper = ops.gt(p, like(p, 0.5))
-    tail = ops.select_n(upper, p, ops.sub(like(p, 1), p))
-    # 1 / 8 is where the quantile by erfinv still has all its digits.
-    central = ops.ge(tail, like(p, 0.125))
-    inside = ops.mul(special.erf_inv(ops.sub(ops.mul(tail, like(p, 2)), like(p, 1))), like(p, math.sqrt(2)))
-    logarithm = ops.log(ops.min(tail, like(p, 0.125)))
-    twice = ops.sub(ops.mul(logarithm, like(p, -2)), like(p, math.log(2 * math.pi)))
-    x = ops.neg(ops.sqrt(ops.sub(twice, ops.log(twice))))
-    for _ in range(4):
-        value = _log_ndtr(x, 8)
-        density = ops.sub(ops.mul(ops.square(x), like(p, -0.5)), like(p, 0.5 * math.log(2 * math.pi)))
-        x = ops.sub(x, ops.mul(ops.sub(value, logarithm), ops.exp(ops.sub(value, density))))
-    x = ops.select_n(central, x, inside)
-    x = ops.select_n(ops.eq(tail, like(p, 0)), x, like(p, -math.inf))
-    x = ops.select_n(upper, x, ops.neg(x))
-    outside = not_(or_(central, ops.ge(tail, like(p, 0))))
-    return ops.select_n(outside, x, like(p, math.nan))
-
-
-@_ndtri.defjvp
-def _ndtri_jvp(primals: Any, tangents: Any) -> Any:
-    (p,), (p_dot,) = primals, tangents
-    x = _ndtri(p)
-    return x, ops.mul(p_dot, ops.mul(like(x, math.sqrt(2 * math.pi)), ops.exp(ops.mul(ops.square(x), like(x, 0.5)))))
-
-
 def ndtri(p: ArrayLike) -> Array:
     """The inverse of ndtr: -inf at 0, inf at 1, where the derivative is inf; NaN outside.
 
@@ -587,7 +576,7 @@ def ndtri(p: ArrayLike) -> Array:
       >>> jsp.special.ndtri(jnp.array([0.5]))
       Array([0.], dtype=float32)
     """
-    return _in_wide(_ndtri, p)  # type: ignore[no-any-return]
+    return integrals.ndtri(strong(p))  # type: ignore[no-any-return]
 
 
 # -- Bessel functions ---------------------------------------------------------------------------------

@@ -148,7 +148,8 @@ def exp1(x: ArrayLike) -> Array:
       Array([0.219], dtype=float32)
     """
     v = strong(x)
-    return integrals.expn(like(v, 1), v)  # type: ignore[no-any-return]
+    value = ops.neg(integrals.expi(ops.neg(v)))
+    return ops.select_n(ops.lt(v, like(v, 0)), value, like(v, math.nan))  # type: ignore[no-any-return]
 
 
 def expi(x: ArrayLike) -> Array:

@@ -1,6 +1,8 @@
-"""The chi-square distribution."""
+"""The chi-square distribution: the gamma distribution of df / 2, twice as wide."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from pullback.core.array import Array
 from pullback.numpy.arguments import ArrayLike
@@ -8,6 +10,12 @@ from pullback.scipy.stats import gamma
 from pullback.scipy.stats.arguments import reals
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
+
+
+def _gamma(x: ArrayLike, df: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> tuple[Any, ...]:
+    """The arguments that functions of gamma take."""
+    x, df, loc, scale = reals(x, df, loc, scale)
+    return x, df / 2, loc, 2 * scale
 
 
 def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -18,35 +26,29 @@ def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
       df: float[...], the degrees of freedom, positive.
       loc, scale: float[...], the lower end and the width.
     """
-    x, df, loc, scale = reals(x, df, loc, scale)
-    return gamma.logpdf(x, df / 2, loc, 2 * scale)
+    return gamma.logpdf(*_gamma(x, df, loc, scale))
 
 
 def pdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The density at x."""
-    x, df, loc, scale = reals(x, df, loc, scale)
-    return gamma.pdf(x, df / 2, loc, 2 * scale)
+    return gamma.pdf(*_gamma(x, df, loc, scale))
 
 
 def cdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The probability of numbers up to x."""
-    x, df, loc, scale = reals(x, df, loc, scale)
-    return gamma.cdf(x, df / 2, loc, 2 * scale)
+    return gamma.cdf(*_gamma(x, df, loc, scale))
 
 
 def logcdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of cdf."""
-    x, df, loc, scale = reals(x, df, loc, scale)
-    return gamma.logcdf(x, df / 2, loc, 2 * scale)
+    return gamma.logcdf(*_gamma(x, df, loc, scale))
 
 
 def sf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The probability of numbers above x."""
-    x, df, loc, scale = reals(x, df, loc, scale)
-    return gamma.sf(x, df / 2, loc, 2 * scale)
+    return gamma.sf(*_gamma(x, df, loc, scale))
 
 
 def logsf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of sf."""
-    x, df, loc, scale = reals(x, df, loc, scale)
-    return gamma.logsf(x, df / 2, loc, 2 * scale)
+    return gamma.logsf(*_gamma(x, df, loc, scale))

@@ -1,13 +1,20 @@
-"""The Gumbel distribution of smallest numbers."""
+"""The Gumbel distribution of smallest numbers: that of largest numbers, mirrored."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from pullback import numpy as jnp
 from pullback.core.array import Array
 from pullback.numpy.arguments import ArrayLike
+from pullback.scipy.stats import gumbel_r
 from pullback.scipy.stats.arguments import reals, standard
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "ppf", "sf"]
+
+
+def _mirrored(x: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> Any:
+    return -standard(x, loc, scale)[0]
 
 
 def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -18,7 +25,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
       loc, scale: float[...], the mode and the width.
     """
     y, scale = standard(x, loc, scale)
-    return y - jnp.exp(y) - jnp.log(scale)
+    return gumbel_r.logpdf(-y) - jnp.log(scale)
 
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
@@ -28,23 +35,22 @@ def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 def logsf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of sf."""
-    y, _ = standard(x, loc, scale)
-    return -jnp.exp(y)
+    return gumbel_r.logcdf(_mirrored(x, loc, scale))
 
 
 def sf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The probability of numbers above x."""
-    return jnp.exp(logsf(x, loc, scale))
+    return gumbel_r.cdf(_mirrored(x, loc, scale))
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The probability of numbers up to x."""
-    return -jnp.expm1(logsf(x, loc, scale))
+    return gumbel_r.sf(_mirrored(x, loc, scale))
 
 
 def logcdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of cdf."""
-    return jnp.log(cdf(x, loc, scale))
+    return gumbel_r.logsf(_mirrored(x, loc, scale))
 
 
 def ppf(p: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

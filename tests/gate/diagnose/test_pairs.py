@@ -13,7 +13,8 @@ from tests.gate.pairs.pairs import PAIRS
 # One of each stage and each model, and of those that once were hard: loops in reverse, keys in another order.
 SAMPLE = ("heads in another order", "another middle of the images", "the other half of the key",
           "keys in another order", "straight through too far", "outputs in reverse", "outputs in half precision",
-          "labels smoothed more", "decay of the second moment", "a factor that the trace freezes", "cosine for sine")
+          "labels smoothed more", "decay of the second moment", "a factor that the trace freezes", "cosine for sine",
+          "a factor that a checkpoint freezes", "a scan that counts its steps", "a rule for vmap that forgets a term")
 
 
 @pytest.mark.parametrize("name", SAMPLE)
@@ -28,8 +29,9 @@ def test_right_stage_and_operation(name, tmp_path):
 
 def test_there_are_forty_pairs_of_every_model_and_stage():
     assert len(PAIRS) >= 40 and len({pair.name for pair in PAIRS}) == len(PAIRS)
-    assert {pair.model for pair in PAIRS} == {"transformer", "cnn", "rnn", "ode"}
-    assert {pair.stage for pair in PAIRS} == {"data", "keys", "types", "forward", "loss", "gradients", "update", "jit"}
+    assert {pair.model for pair in PAIRS} == {"transformer", "cnn", "rnn", "ode", "particles"}
+    assert {pair.stage for pair in PAIRS} == {"data", "keys", "types", "forward", "loss", "gradients", "update", "jit",
+                                            "transforms"}
     for pair in PAIRS:
         assert pair.sources()[0] != pair.sources()[1]
 

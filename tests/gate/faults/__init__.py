@@ -26,8 +26,8 @@ class Twin(NamedTuple):
       name: what was done.
       check: the check that is for it.
       old, new: a text that is in one line of the model, and what it is replaced by.
-      at: what the line that must be named contains: by default the changed line; where no operation is to blame, the
-        line where the function begins; "" where there is no line, for data.
+      at: what a line that may be named too contains, beside the changed one: that where the function begins, where
+        nothing tells its lines apart; "" where there is no line, for data. By default the changed line alone will do.
       leaf, text: parts of the leaf and of the finding that are expected.
     """
 
@@ -46,7 +46,8 @@ class Case(NamedTuple):
     name: str
     build: Callable[..., gate.Model]
     twin: Twin | None
-    lines: frozenset[int]  # of the text, any of which is the right one to name
+    lines: frozenset[int]  # of the text, any of which may be named
+    changed: frozenset[int]  # of the text
     file: str
 
 
@@ -63,7 +64,7 @@ def _of_module(module) -> Iterator[Case]:
     models = source[:source.index("\nTWINS = ")]
     for model, twins in module.TWINS.items():
         name = f"{os.path.basename(path)[:-3]}.{model}"
-        yield Case(name, getattr(module, model), None, frozenset(), path)
+        yield Case(name, getattr(module, model), None, frozenset(), frozenset(), path)
         for twin in twins:
             yield _twin(module, path, models, model, name, twin)
 
@@ -80,12 +81,13 @@ def _twin(module, path: str, source: str, model: str, name: str, twin: Twin) -> 
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     space = {"__name__": module.__name__, "__file__": file}
     exec(compile(text, file, "exec"), space)
-    changed = range(first, first + 1 + twin.new.count("\n"))
+    changed = frozenset(range(first, first + 1 + twin.new.rstrip("\n").count("\n")))
+    others: list[int] = []
     if twin.at:
         rows = text[:end + len(twin.new)].splitlines()
-        changed = [i for i, row in enumerate(rows, 1) if twin.at in row and i > source[:start].count("\n")]
-        assert changed, f"{name}.{twin.name}: no line contains {twin.at!r}"
-    return Case(f"{name}.{twin.name}", space[model], twin, frozenset(changed), file)
+        others = [i for i, row in enumerate(rows, 1) if twin.at in row and i > source[:start].count("\n")]
+        assert others, f"{name}.{twin.name}: no line contains {twin.at!r}"
+    return Case(f"{name}.{twin.name}", space[model], twin, changed.union(others), changed, file)
 
 
 class Verdict(NamedTuple):
@@ -95,7 +97,7 @@ class Verdict(NamedTuple):
       caught: something failed.
       checked: the check that is for it failed, with the expected leaf and text.
       named: it also names the right line, or the leaf where there is no line.
-      exact: that line is the changed one.
+      exact: that line is the changed one; or there is none, and the leaf is named.
     """
 
     caught: bool
@@ -109,6 +111,10 @@ def judge(case: Case, report: gate.Report) -> Verdict:
     twin = case.twin
     found = [finding for result in report.results if result.check == twin.check for finding in result.failures
              if twin.leaf in finding.leaf and twin.text in finding.text()]
-    named = [finding for finding in found if twin.at == "" or (
-        finding.line is not None and finding.line.file == case.file and finding.line.line in case.lines)]
-    return Verdict(report.outcome == "failed", bool(found), bool(named), bool(named) and twin.at is None)
+
+    def names(lines: frozenset[int]) -> bool:
+        return twin.at == "" and bool(found) or any(
+            finding.line is not None and finding.line.file == case.file and finding.line.line in lines
+            for finding in found)
+
+    return Verdict(report.outcome == "failed", bool(found), names(case.lines), names(case.changed))

@@ -48,20 +48,20 @@ def lower(jax):
 
 TWINS = {
     "mixed": [
-        Twin("not_scaled_down", "finite", "x.astype(half) / half(400)", "x.astype(half) * half(400)", at="", leaf="",
+        Twin("not_scaled_down", "finite", "x.astype(half) / half(400)", "x.astype(half) * half(400)", leaf="",
              text="bounds"),
         Twin("sum_of_squares_in_half", "finite", "jnp.mean(x ** 2)", "jnp.sum(x.astype(jnp.float16) ** 2)",
              text="bounds"),
         Twin("output_stays_half", "contract", "hidden.astype(jnp.float32) @ params[\"v\"]",
-             'hidden @ params["v"].astype(half)', at="def forward", leaf="outputs"),
+             'hidden @ params["v"].astype(half)', leaf="outputs"),
         Twin("exponential_in_half", "finite", "return hidden.astype(jnp.float32)",
-             "return jnp.exp(half(12) * hidden).astype(jnp.float32)", at="", text="bounds"),
+             "return jnp.exp(half(12) * hidden).astype(jnp.float32)", text="bounds"),
         Twin("targets_in_half_overflow", "finite", "size = jnp.mean(x ** 2)",
              "size = jnp.mean((1e4 * y).astype(jnp.float16) + x[:, 0] * 0)", text="bounds"),
     ],
     "lower": [
         Twin("large_before_it_is_small", "finite", "x @ params[\"w\"] / 400", "(1000 * x) @ params[\"w\"] / 400000",
-             at="", text="in float16"),
+             text="in float16"),
         Twin("squares_overflow", "finite", "jnp.mean(errors ** 2)", "jnp.mean((300 * errors) ** 2) / 90000",
              text="in float16"),
         Twin("scale_that_vanishes", "finite", "jnp.mean(errors ** 2)",

@@ -58,11 +58,14 @@ def run(pair: Pair, engine: Engine, folder: Path) -> Figure:
         place, name = broken.operation.source, broken.operation.name
     else:
         place, name = (found.stage.line if found.stage else ""), ""
+    gone = bool(found.removed) and not found.together and all(name in found.removed for name in pair.removed)
     # In jax the backward operations of a custom_vjp carry the line of its call; the rule is then what names the place.
     by_rule = any(removed.startswith("rule ") for removed in found.removed)
-    right = (by_rule or any(line and line in place for line in lines)) and (
-        not pair.operations or not name or name in pair.operations)
-    return Figure(pair, found, stage == pair.stage, right, time.perf_counter() - started, f"{stage}: {name} {place}")
+    places = [place, found.stage.line if found.stage else "", *found.removed.values(), *found.only[1].values()]
+    right = (by_rule or any(line and line in text for line in lines for text in places)) and (
+        not pair.operations or not name or name in pair.operations) and (gone or not pair.removed)
+    return Figure(pair, found, stage == pair.stage, right, time.perf_counter() - started,
+                  "".join([f"{stage}: {name} {place}", *(f"; without {removed}" for removed in found.removed)]))
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Forty pairs: a model, one line of it replaced, and what a diagnosis of the two must say."""
+"""Nearly fifty pairs: a model, one line of it replaced, and what a diagnosis of the two must say."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -7,7 +7,10 @@ FOLDER = Path(__file__).resolve().parent
 
 
 class Pair(NamedTuple):
-    """A model with `old` replaced by `new`: the stage, and the operations any of which is right (none: the line)."""
+    """A model with `old` replaced by `new`: the stage, and the operations any of which is right (none: the line).
+
+    `removed`: the transformations without each of which the difference must be gone.
+    """
 
     name: str
     model: str
@@ -15,6 +18,7 @@ class Pair(NamedTuple):
     new: str
     stage: str
     operations: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
     def sources(self) -> tuple[str, str]:
         """The two files."""
@@ -23,7 +27,7 @@ class Pair(NamedTuple):
         return text, text.replace(self.old, self.new)
 
 
-T, C, R, D = "transformer", "cnn", "rnn", "ode"
+T, C, R, D, P = "transformer", "cnn", "rnn", "ode", "particles"
 PAIRS = [
     # -- transformer
     Pair("epsilon of the norm", T, "spread + 1e-5", "spread + 1e-2", "forward", ("add",)),
@@ -105,4 +109,21 @@ PAIRS = [
     Pair("angle not wrapped", D, "jnp.arctan2(jnp.sin(error[:, 0]), jnp.cos(error[:, 0]))", "error[:, 0]", "loss",
          ("sin", "cos", "atan2")),
     Pair("rate of the step", D, 'rate = 0.05 / (1.0 +', 'rate = 0.05 / (2.0 +', "update", ("add",)),
+    # -- particles: faults of transformations
+    Pair("a factor that a checkpoint freezes", P, "weight = 1e-2", 'weight = 1e-2 if known(params["w"]) else 2e-2',
+         "loss", ("mul",), ("checkpoint decay",)),
+    Pair("a scan that counts its steps", P, "pushed = x + size * force(params, x)",
+         "pushed = x + size * force(params, x) * len(seen)", "transforms", (), ("scan step in relax",)),
+    Pair("a rule for vmap that forgets a term", P, "return jnp.exp(-r) / (1.0 + r), mapped[0]",
+         "return jnp.exp(-r) / (1.1 + r), mapped[0]", "forward", ("add",), ("custom_vmap screened",)),
+    Pair("mapped over another axis", P, "in_axes=(0, 0))", "in_axes=(1, 0))", "forward",
+         ("transpose", "mul", "dot_general")),
+    Pair("a rule in a scan", P, "return (ct * d / length(d),)", "return (ct * d,)", "gradients", ("div", "mul"),
+         ("rule length",)),
+    Pair("stopped too early", P, "learned = jnp.tanh(r[None] @", "learned = jnp.tanh(lax.stop_gradient(r)[None] @",
+         "gradients", (), ('stop pair: learned = jnp.tanh(lax.stop_gradient(r)[None] @ params["w"]) @ params["v"]',)),
+    Pair("a scan the other way", P, "lax.scan(step, x, 0.3 / (1.0 + jnp.arange(STEPS)))",
+         "lax.scan(step, x, 0.3 / (1.0 + jnp.arange(STEPS)), reverse=True)", "forward"),
+    Pair("pushed before it is damped", P, "return pushed / (1.0 + 0.1 * jnp.abs(pushed))",
+         "return pushed / (1.0 + 0.1 * jnp.abs(x))", "forward", ("abs",)),
 ]

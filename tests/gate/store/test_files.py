@@ -122,6 +122,19 @@ def test_a_write_that_fails_loses_nothing(store, monkeypatch, code, message, at)
     assert store.append(manifest(), LEAVES, {}) == 2 and store.read().number == 2
 
 
+def test_where_nothing_can_be_removed_either(store, monkeypatch):
+    """A file system that becomes read-only in the middle."""
+    def fails(*args, **kwargs):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(files.os, "fsync", fails)
+    monkeypatch.setattr(files.Path, "unlink", fails)
+    with pytest.raises(UsageError, match="cannot be written: Read-only file system"):
+        store.append(manifest(), LEAVES, {})
+    monkeypatch.undo()
+    assert store.read().number == 1
+
+
 def test_an_interrupted_write_loses_nothing(store, monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt

@@ -1,12 +1,8 @@
-"""Which line does it: a function is run operation by operation, and the first that shows a symptom is named.
-
-Nothing here decides whether something is wrong; the checks do, and ask for the line then. Whatever cannot be run like
-this has no line.
-"""
+"""A function is run operation by operation, and the first that shows a symptom is named."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +12,8 @@ from pullback.gate.session import Session
 from pullback.gate.sites import Site
 from pullback.gate.values import Key, distance, is_float, number
 
-__all__ = ["broadcast", "coupling", "cut_off", "flat", "mixing", "swallowed", "zero_factor"]
+__all__ = ["broadcast", "coupling", "cut_off", "erased", "flat", "is_intermediate", "mixing", "of_objective",
+           "swallowed", "used", "zero_factor"]
 
 _FLAT = ("floor", "ceil", "round", "sign", "stop_gradient", "argmax", "argmin", "round_nearest_even", "rint")
 _LOOKS_UP = ("gather", "dynamic_slice", "dynamic_update_slice", "scatter", "scatter-add", "scatter_add", "eq", "clamp")
@@ -24,7 +21,8 @@ _LOOKS_UP = ("gather", "dynamic_slice", "dynamic_update_slice", "scatter", "scat
 Function = Callable[[Any, Any, Any], list[Any]]
 
 
-def _objective(session: Session) -> Function:
+def of_objective(session: Session) -> Function:
+    """The objective as a function for a trace."""
     return lambda params, batch, key: [session.objective(*session.split(params), batch, key)]
 
 
@@ -55,7 +53,7 @@ def _same_shape(x: Any, y: Any) -> bool:
 def mixing(session: Session, batches: Sequence[Sequence[Any]], key: Any, kept: int) -> Site | None:
     """The first operation of forward whose result for an object differs between batches that share that object."""
     runs = _pair(session, session.forward, batches, key)
-    for a, b in zip(*(run.operations for run in runs)) if runs else ():
+    for a, b in zip(runs[0].operations, runs[1].operations) if runs else ():
         for i, j in zip(a.outputs, b.outputs):
             x, y = runs[0].values[i], runs[1].values[j]
             if _same_shape(x, y) and distance(x, y).largest > 0 and not any(
@@ -67,13 +65,13 @@ def mixing(session: Session, batches: Sequence[Sequence[Any]], key: Any, kept: i
 
 def coupling(session: Session, batches: Sequence[Sequence[Any]], key: Any) -> Site | None:
     """The first reduction over objects whose result goes back into values of single objects, or what pairs objects."""
-    runs = _pair(session, _objective(session), batches, key)
+    runs = _pair(session, of_objective(session), batches, key)
     origin: dict[int, Operation] = {}
 
     def pairs(values: Sequence[int]) -> bool:
         return any(np.shape(number(runs[0].values[i])).count(session.count) > 1 for i in values)
 
-    for a, b in zip(*(run.operations for run in runs)) if runs else ():
+    for a, b in zip(runs[0].operations, runs[1].operations) if runs else ():
         if pairs(a.outputs) and not pairs(a.inputs):
             return a.site
         known = next((origin[i] for i in a.inputs if i in origin), None)
@@ -86,6 +84,13 @@ def coupling(session: Session, batches: Sequence[Sequence[Any]], key: Any) -> Si
             elif known is not None:
                 return known.site
     return None
+
+
+def is_intermediate(session: Session, output: int) -> bool:
+    """Whether forward computes something else from what it returns as an output."""
+    found = _traced(session, session.forward, session.params.leaves, session.batch.leaves,
+                    session.key_if(session.model.forward, session.key))
+    return found is not None and any(found.outputs[output] in operation.inputs for operation in found.operations)
 
 
 def _dependent(found: Trace, start: int) -> set[int]:
@@ -116,7 +121,7 @@ def _is_flat(found: Trace, operation: Operation, reached: set[int]) -> bool:
 
 def flat(session: Session, leaf: int, params: Sequence[Any]) -> Site | None:
     """The first operation after a parameter through which no derivative goes: a step, a cast, a comparison."""
-    found = _traced(session, _objective(session), params, session.batch.leaves, session.objective_key)
+    found = _traced(session, of_objective(session), params, session.batch.leaves, session.objective_key)
     return _first(found, leaf, _is_flat)
 
 
@@ -126,8 +131,48 @@ def zero_factor(session: Session, leaf: int) -> Site | None:
         others = [found.values[i] for i in operation.inputs if i not in reached]
         return operation.name in ("mul", "dot_general") and any(is_float(x) and not np.any(number(x)) for x in others)
 
-    found = _traced(session, _objective(session), session.params.leaves, session.batch.leaves, session.objective_key)
+    found = _traced(session, of_objective(session), session.params.leaves, session.batch.leaves, session.objective_key)
     return _first(found, leaf, shows)
+
+
+def erased(session: Session, leaf: int) -> Site | None:
+    """The operation that makes zeros of what a parameter leads to, or the zeros that it is multiplied by."""
+    found = _traced(session, of_objective(session), session.params.leaves, session.batch.leaves, session.objective_key)
+    if found is None:
+        return None
+    makers = {i: operation for operation in found.operations for i in operation.outputs}
+    reached, first = _dependent(found, found.inputs[leaf]), None
+
+    def is_zero(i: int) -> bool:
+        x = found.values[i]
+        return is_float(x) and not np.any(number(x))
+
+    def maker(i: int) -> Operation | None:
+        """What made zeros of other numbers; None if they were zeros from the start."""
+        while i in makers:
+            if not all(is_zero(j) for j in makers[i].inputs if is_float(found.values[j])):
+                return makers[i]
+            zeros = [j for j in makers[i].inputs if is_zero(j)]
+            if not zeros:
+                return None
+            i = zeros[0]
+        return None
+
+    for operation in found.operations:
+        alive = any(i in reached and is_float(found.values[i]) and not is_zero(i) for i in operation.inputs)
+        if not alive or not all(map(is_zero, operation.outputs)):
+            continue
+        first = first or operation.site
+        made = [by for i in operation.inputs if is_zero(i) and (by := maker(i)) is not None]
+        if made:
+            return made[0].site
+    return first
+
+
+def used(session: Session, leaf: int) -> Site | None:
+    """The first operation that takes a parameter."""
+    found = _traced(session, of_objective(session), session.params.leaves, session.batch.leaves, session.objective_key)
+    return _first(found, leaf, lambda found, operation, reached: True)
 
 
 def _of_tree(session: Session, batch: Any) -> Trace | None:
@@ -167,21 +212,38 @@ def swallowed(session: Session, batch: Any) -> Site | None:
     return None
 
 
-def broadcast(session: Session, batch: Any) -> Site | None:
-    """The first operation that makes more of the batch than it does of the standard batch."""
-    found, standard = _of_tree(session, batch), _of_tree(session, session.batch_tree())
+def broadcast(session: Session, batch: Any, leaf: str) -> Site | None:
+    """The first operation that makes more of the batch, or else of one leaf, than it does of the standard batch."""
+    found, standard, place = _of_tree(session, batch), _of_tree(session, session.batch_tree()), _place(session, leaf)
     if found is None or standard is None:
         return None
+
+    def size(run: Trace, values: Iterable[int]) -> int:
+        return max((np.size(number(run.values[i])) for i in values), default=0)
+
     sizes: dict[Site | None, int] = {}
     for operation in standard.operations:
-        largest = max((np.size(number(standard.values[i])) for i in operation.outputs), default=0)
-        sizes[operation.site] = max(sizes.get(operation.site, 0), largest)
+        sizes[operation.site] = max(sizes.get(operation.site, 0), size(standard, operation.outputs))
     for operation in found.operations:
-        made = max((np.size(number(found.values[i])) for i in operation.outputs), default=0)
-        given = max((np.size(number(found.values[i])) for i in operation.inputs), default=0)
-        if operation.site and made > given and made > sizes.get(operation.site, 0):
+        made = size(found, operation.outputs)
+        if operation.site and made > size(found, operation.inputs) and made > sizes.get(operation.site, 0):
             return operation.site
-    return None
+    if place is None:
+        return None
+    usual, growth = (_growth(run, place) for run in (standard, found))
+    return next((site for site, times in growth.items() if site and times > usual.get(site, 1.0)), None)
+
+
+def _growth(found: Trace, place: int) -> dict[Site | None, float]:
+    """By how much the lines make values larger that depend on an input."""
+    growth: dict[Site | None, float] = {}
+    reached = _dependent(found, found.inputs[place])
+    for operation in found.operations:
+        given = [np.size(number(found.values[i])) for i in operation.inputs if i in reached]
+        if given:
+            made = max((np.size(number(found.values[i])) for i in operation.outputs), default=0)
+            growth[operation.site] = max(growth.get(operation.site, 0.0), made / max(*given, 1))
+    return growth
 
 
 def cut_off(session: Session, batch: Any, leaf: str, cast: bool = False) -> Site | None:
