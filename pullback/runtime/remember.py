@@ -76,17 +76,31 @@ def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function`, which runs eager calls that come again by a schedule. It must have no effects."""
     if function in _known:
         return _known[function]
-    calls: dict[Any, Any] = {}
-    _tables.append(calls)
+    settings: dict[Any, dict[Any, Any]] = {}  # the calls under each state of the settings
+    _tables.append(settings)
+    latest: list[Any] = [(None, None)]  # of these, and its key, which takes long to hash
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if state.trace is not None or config.unusual:
             return function(*args, **kwargs)
+        under = config.program_key()
+        known, calls = latest[0]
+        if under is not known or not settings:
+            calls = settings.setdefault(under, {})
+            latest[0] = under, calls
         operands: list[Any] = []
         try:
-            key = (config.program_key(), *[_told(arg, operands) for arg in args],
-                   *[(name, _told(arg, operands)) for name, arg in kwargs.items()])
+            told = []
+            for arg in args:
+                if arg.__class__ is ConcreteArray:
+                    operands.append(arg)
+                    told.append(arg.type)
+                else:
+                    told.append(_told(arg, operands))
+            for name, arg in kwargs.items():
+                told += (name, _told(arg, operands))
+            key = len(args), *told
             found = calls.get(key, 0)
         except (_Unknown, TypeError):
             return function(*args, **kwargs)
