@@ -331,10 +331,17 @@ def conv_general_dilated_local(lhs: ArrayLike, rhs: ArrayLike, window_strides: S
 def conv_general_permutations(dimension_numbers: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     """The permutations that bring input, kernel and result into the orders NC, OI, NC, spatial axes last.
 
+    Raises:
+      ValueError: if there are not three layouts.
+
     Example:
       >>> lax.conv_general_permutations(("NHWC", "HWIO", "NHWC"))
       ((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2))
     """
+    if len(dimension_numbers) != 3:
+        raise errors.value_error(f"got {len(dimension_numbers)} layouts, {tuple(dimension_numbers)!r:.80}; three are "
+                                 "required: of the operand, the kernel and the result",
+                                 fix='pass ("NCHW", "OIHW", "NCHW"), say')
     lhs, rhs, out = dimension_numbers
     numbers = conv_dimension_numbers((0,) * len(lhs), (0,) * len(rhs), (lhs, rhs, out))
     return numbers.lhs_spec, numbers.rhs_spec, numbers.out_spec

@@ -135,5 +135,6 @@ def test_what_is_in_order():
 
 
 def test_names():
-    assert pullback.check_tracer_leaks is pullback.checking_leaks
+    with pullback.checking_leaks():
+        assert pullback.check_tracer_leaks.value is True
     assert pullback.config.jax_check_tracer_leaks is False
