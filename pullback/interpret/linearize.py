@@ -26,9 +26,10 @@ from pullback.interpret.stage import RecordedTracer, Recorder, closed
 class LinearTrace(Recorder):
     """Records what happens to tangents; everything else runs now, under the parent."""
 
+    equations: list[Any]  # and entries of the tape, until the program is finished
+
     def __init__(self, parent: Trace) -> None:
         super().__init__()
-        self.equations: list[Any] = []  # and entries of the tape, until the program is finished
         self.parent = parent
 
     def describe(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from pullback.core.array import ConcreteArray
 from pullback.core.primitive import Primitive
 from pullback.core.program import Atom, Literal, Program
-from pullback.core.types import ArrayType, is_scalar, scalar_type
+from pullback.core.types import ArrayType, scalar_type
 
 # From this many elements of operands and results on, XLA's threads are worth a compiled call.
 _LARGE = 1 << 21
@@ -152,8 +152,3 @@ def schedule(program: Program) -> Schedule | None:
         needed |= spent
         steps.append(Step(eqn.primitive.numpy, operands, eqn.params, results, tuple(spent)))
     return Schedule(count, steps[::-1], outputs, rest)
-
-
-def known(args: Sequence[Any]) -> bool:
-    """Whether a schedule can run on these: Arrays and numbers, no tracers."""
-    return all([arg.__class__ is ConcreteArray or is_scalar(arg) for arg in args])
