@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple
 
-__all__ = ["Site", "here", "is_own", "of_error", "of_frames", "of_function"]
+__all__ = ["Site", "function_name", "here", "is_own", "of_error", "of_frames", "of_function"]
 
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _PATHS = sysconfig.get_paths()
@@ -28,6 +28,12 @@ class Site(NamedTuple):
     def __str__(self) -> str:
         text = linecache.getline(self.file, self.line).strip()
         return f"{os.path.basename(self.file)}:{self.line} in {self.function}" + (f":  {text}" if text else "")
+
+
+def function_name(code: CodeType) -> str:
+    """The name of the function that code belongs to; before Python 3.12 a comprehension has code of its own."""
+    inner = ("<listcomp>", "<dictcomp>", "<setcomp>", "<locals>")
+    return next((name for name in reversed(code.co_qualname.split(".")) if name not in inner), "<module>")
 
 
 def _is_users(file: str, folders: Sequence[str]) -> bool:
@@ -51,7 +57,7 @@ def here(folders: Sequence[str]) -> Site | None:
     def frames() -> Iterator[tuple[str, int, str]]:
         frame: FrameType | None = sys._getframe(3)
         while frame is not None:
-            yield frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+            yield frame.f_code.co_filename, frame.f_lineno, function_name(frame.f_code)
             frame = frame.f_back
     return _pick(frames(), folders)
 
@@ -72,7 +78,7 @@ def of_error(error: BaseException, folders: Sequence[str]) -> Site | None:
     traceback: TracebackType | None = error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        places.append((code.co_filename, traceback.tb_lineno, code.co_name))
+        places.append((code.co_filename, traceback.tb_lineno, function_name(code)))
         traceback = traceback.tb_next
     return _pick(iter(reversed(places)), folders)
 

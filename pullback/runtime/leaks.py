@@ -89,17 +89,17 @@ class _Search:
         """The name of what holds a tracer, with the way from there; None if only pullback does."""
         if id(tracer) in self.variables:
             return self._variable(tracer, "")
-        queue: deque[tuple[Any, str]] = deque([(tracer, "")])
-        seen = {id(tracer), id(queue)}
-        unnamed = None
-        while queue and len(seen) < _FARTHEST:
-            entry = queue.popleft()
-            item, way = entry
-            seen.add(id(entry))
-            for by in gc.get_referrers(item):
+        level, unnamed, seen = [(tracer, "")], None, {id(tracer)}
+        while level and len(seen) < _FARTHEST:
+            items = [item for item, _ in level]
+            place = {id(item): index for index, item in enumerate(items)}
+            seen.update(map(id, (level, items, *level)))
+            above: list[tuple[Any, str]] = []
+            for by in gc.get_referrers(*items):  # of a whole level at once: it goes through all objects there are
                 if id(by) in seen or not self.counts(by):
                     continue
                 seen.add(id(by))
+                item, way = level[min([place[id(x)] for x in gc.get_referents(by) if id(x) in place])]
                 if id(by) in self.modules:
                     name = self.modules[id(by)]
                     if name.split(".")[0] != "pullback":
@@ -118,7 +118,8 @@ class _Search:
                     unnamed = unnamed or f"the attribute {to_here[1:]} of a {type(by).__name__}"
                 elif isinstance(by, types.FunctionType) and not is_internal(by.__code__.co_filename):
                     unnamed = unnamed or f"a function{way}"
-                queue.append((by, to_here))
+                above.append((by, to_here))
+            level = above
         return unnamed
 
     def _variable(self, x: Any, way: str) -> str:

@@ -84,8 +84,10 @@ def test_the_example_of_its_page(check):
 
 
 def found(case, engine):
-    report = gate.verify(case.build, engine, only=[case.twin.check])
-    assert judge(case, report).named, report.text()
+    searched = engine == "pullback"  # for an edit, which takes half a minute of jax; test_repair.py has one
+    report = gate.verify(case.build, engine, only=[case.twin.check], repair=searched)
+    verdict = judge(case, report)
+    assert verdict.named if searched else verdict.checked, report.text()
     for finding in report[case.twin.check].failures:
         assert finding.measured and finding.expected and finding.fix, finding
     return report

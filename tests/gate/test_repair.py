@@ -17,6 +17,7 @@ from pullback.gate.repair import search
 from pullback.gate.repair.edits import installed
 from pullback.gate.repair.functions import functions_of, watched_run
 from pullback.gate.repair.operators import edits_of
+from pullback.gate.repair.trial import Watchdog, _Late
 from pullback.gate.reports.page import html
 from tests.gate.faults import corpus, judge
 from tests.gate.healthy import plain
@@ -239,3 +240,23 @@ def test_it_names_the_changed_line_under_jax():
     case = next(case for case in corpus() if case.name == "regression.declared.mean_is_a_sum")
     report = gate.verify(case.build, "jax", only=[case.twin.check])
     assert judge(case, report).exact, report.text()
+
+
+def test_what_runs_too_long_is_ended_though_the_first_attempt_is_lost():
+    """An error in a destructor is lost: Python reports it and goes on."""
+    class Long:
+        def __del__(self):
+            until = time.monotonic() + 1.0
+            while time.monotonic() < until:
+                pass
+
+    said, usual = [], sys.unraisablehook
+    sys.unraisablehook = said.append
+    try:
+        with Watchdog() as watchdog, pytest.raises(_Late), watchdog.limit(0.05, 0.1):
+            Long()
+            while True:
+                pass
+    finally:
+        sys.unraisablehook = usual
+    assert not said

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
 
-from pullback.gate.sites import Site, is_own
+from pullback.gate.sites import Site, function_name, is_own
 
 __all__ = ["Step", "follow"]
 
@@ -113,4 +113,4 @@ class _Follower:
 
 
 def _site(frame: FrameType) -> Site:
-    return Site(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+    return Site(frame.f_code.co_filename, frame.f_lineno, function_name(frame.f_code))

@@ -11,7 +11,7 @@ import numpy as np
 
 from pullback.gate.engine import Engine
 from pullback.gate.operations import trace
-from pullback.gate.sites import Site, is_own
+from pullback.gate.sites import Site, function_name, is_own
 from pullback.gate.values import distance
 
 __all__ = ["frozen"]
@@ -67,7 +67,7 @@ class _Followed:
             changed = {name: x for name, x in now.items() if name not in known or known[name] is not x}
             if kind == "return":
                 changed["the returned value"] = argument
-            call.lines.append(_Line(Site(code.co_filename, line, code.co_name), changed, self.count))
+            call.lines.append(_Line(Site(code.co_filename, line, function_name(code)), changed, self.count))
             self.count += 1
         self.open[frame] = call, frame.f_lineno if kind == "line" else line, now
         return self.event
@@ -77,7 +77,7 @@ class _Followed:
         above = frame.f_back
         while above is not None and above not in self.open:
             above = above.f_back
-        return None if above is None else Site(above.f_code.co_filename, above.f_lineno, above.f_code.co_name)
+        return None if above is None else Site(above.f_code.co_filename, above.f_lineno, function_name(above.f_code))
 
 
 def frozen(engine: Engine, function: Callable[..., list[Any]], *args: Any) -> tuple[Site, str] | None:

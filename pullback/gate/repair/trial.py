@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import dataclasses
+import gc
 import os
+import sys
 import threading
 import time
 import warnings
@@ -104,15 +106,18 @@ class Watchdog:
     """Ends what runs longer than it may, in the thread that made it.
 
     Time is that of the thread's processor where the system tells it: other work on the machine does not count.
+    Where what was raised was lost, in a destructor or a callback of the garbage collector, it is raised again.
     """
 
     def __init__(self) -> None:
         self._lock, self._until, self._until_by_clock = threading.Lock(), 0.0, 0.0
-        self._fired = False
+        self._fired = self._inside = False
         self._ended = threading.Event()
         self._thread_id = threading.get_ident()
 
     def __enter__(self) -> Watchdog:
+        self._report = sys.unraisablehook
+        sys.unraisablehook = self._lost
         self._thread = threading.Thread(target=self._watch, name="gate repair watchdog", daemon=True)
         self._thread.start()
         return self
@@ -120,6 +125,13 @@ class Watchdog:
     def __exit__(self, *_: Any) -> None:
         self._ended.set()
         self._thread.join()
+        sys.unraisablehook = self._report
+
+    def _lost(self, what: Any) -> None:
+        if what.exc_type is not _Late:
+            self._report(what)
+        elif self._inside:
+            self._until, self._fired = 1e-9, False  # at once
 
     def _watch(self) -> None:
         while not self._ended.wait(_POLL):
@@ -139,7 +151,7 @@ class Watchdog:
         """Inside, _Late is raised after seconds of the processor, or after some by the clock."""
         with self._lock:
             self._until, self._until_by_clock = self._now() + seconds, time.monotonic() + by_clock
-            self._fired = False
+            self._fired, self._inside = False, True
         arrived = False
         try:
             yield
@@ -147,6 +159,7 @@ class Watchdog:
             arrived = True
             raise
         finally:
+            self._inside = False
             with self._lock:
                 self._until = 0.0
             if self._fired and not arrived:  # it is on its way, or a bare except has had it
@@ -224,6 +237,7 @@ class Trial:
         self.count += 1
         limit = _LEAST + 10 * sum(part.usual for part in parts)
         try:
+            gc.freeze()  # a collection of all that the process has would take longer than an edit may
             with self._limit(limit), installed([edit]), self.mode():
                 if not all(part.holds(self.session) for part in sorted(parts, key=lambda part: part.price)):
                     return False
@@ -233,6 +247,7 @@ class Trial:
         except (NotPossible, _Late, RecursionError, MemoryError):
             return False
         finally:
+            gc.unfreeze()
             for thing in edit.function.objects:  # once more: _Late may come at any moment
                 thing.__code__ = edit.function.code
 
