@@ -3,7 +3,8 @@
 XLA's CPU fusion copies a cheap producer into each of its consumers. In the backward pass of a deep program the
 chain of cotangents `c[t] = c[t+1] * a + b` has several consumers at every step, so each product or reduction gets
 a fusion of its own that computes the whole chain again, back to the start: compile time and run time grow
-quadratically with depth. A barrier on the values where such chains branch makes each part computed once.
+quadratically with depth. A barrier on the values where such chains branch makes each part computed once. The kernels of
+layers that are alike are alike then too, and XLA compiles one of them: 24 transformer layers come to 46 kernels.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from pullback.ops.elementwise import Elementwise
 # Elementwise operations in a row before a value that branches is fenced.
 DEPTH = 8
 
-_CHEAP = {"broadcast_in_dim", "reshape", "select_n", "convert_element_type", "broadcast", "squeeze"}
+_CHEAP = {"add_any", "broadcast_in_dim", "reshape", "select_n", "convert_element_type", "broadcast", "squeeze"}
+_BITCASTS = {"reshape", "squeeze"}  # the same memory under another shape
 
 
 def fusible(eqn: Equation) -> bool:
@@ -26,11 +28,12 @@ def fence(program: Program) -> Program:
     """The program with barriers behind values that branch deep in an elementwise chain."""
     uses: dict[Var, int] = {}
     heavy: set[Var] = set()  # values that an operation with a fusion of its own reads
-    for eqn in program.equations:
+    for eqn in reversed(program.equations):
+        lands = not fusible(eqn) or (eqn.primitive.name in _BITCASTS and not heavy.isdisjoint(eqn.outputs))
         for atom in set(eqn.inputs):
             if isinstance(atom, Var):
                 uses[atom] = uses.get(atom, 0) + 1
-                if not fusible(eqn):
+                if lands:
                     heavy.add(atom)
     depth: dict[Var, int] = {}
     renamed: dict[Var, Var] = {}

@@ -127,6 +127,7 @@ class Loop:
         self.stacked: dict[Var, Element | Equation] = {}  # values of its repetitions, and how to have them again
         self.stacks: dict[tuple[Var, ...], Var] = {}
         self.extra = 0  # bytes that only stacking moves
+        self.most = max(_LITTLE, _STACKED * self.moved())
         # The program of one step.
         self.consts: dict[Var, Var] = {}
         self.counter = Var(_INDEX)
@@ -150,8 +151,14 @@ class Loop:
             outputs = self.repeat([self.equation(k, j) for k in range(self.stretch.repeats)], local)
             if isinstance(outputs, str):
                 return outputs
+            if self.extra > self.most:  # seen early: most programs that are left as they are end here
+                return self.costly()
             local.update({(j, i): v for i, v in enumerate(outputs)})
         return self.finish(program, local)
+
+    def costly(self) -> str:
+        return (f"stacking would move {self.extra / 1e6:.3g} MB or more beside {self.moved() / 1e6:.3g} MB of work: "
+                "keep the parameters of the layers stacked and use lax.scan")
 
     def repeat(self, copies: Sequence[Equation], local: dict[tuple[int, int], Var]) -> tuple[Var, ...] | str:
         """Adds to the step what stands for these equations of its repetitions; returns its outputs."""
@@ -350,9 +357,8 @@ class Loop:
                     self.stacked[v] = Element(whole, k)
                     if v in direct:
                         self.extra += 2 * t.size * t.dtype.itemsize
-        if self.extra > max(_LITTLE, _STACKED * self.moved()):
-            return (f"stacking would move {self.extra / 1e6:.3g} MB beside {self.moved() / 1e6:.3g} MB of work: "
-                    "keep the parameters of the layers stacked and use lax.scan")
+        if self.extra > self.most:
+            return self.costly()
         following = Var(_INDEX)
         self.body.append(Equation(add, [self.counter, Literal(1, _INDEX)], [following], {}))
         self.outputs = [following, *[v if isinstance(v, Var) else local[v] for v in order],

@@ -7,6 +7,7 @@ and a lowered program can be read, compared and hashed as it stands. `Builder` i
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -40,10 +41,15 @@ class Value:
         self.type = type
 
 
+@functools.cache
+def _element(dtype: np.dtype) -> str:
+    return _ELEMENTS[dtype.name]  # NumPy works the name out at every call
+
+
 def type_text(t: ArrayType) -> str:
     """`tensor<2x3xf32>`."""
     dims = "".join([f"{d}x" for d in t.shape])
-    return f"tensor<{dims}{_ELEMENTS[t.dtype.name]}>"
+    return f"tensor<{dims}{_element(t.dtype)}>"
 
 
 def scalar_text(value: Any, dtype: np.dtype) -> str:

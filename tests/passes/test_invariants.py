@@ -14,7 +14,7 @@ from pullback.interpret.evaluate import evaluate
 from pullback.passes.chain import chain
 from pullback.passes.clean import clean
 from pullback.passes.dce import dce
-from pullback.passes.fence import fence
+from pullback.passes.fence import fence, fusible
 from pullback.passes.inline import inline
 from pullback.passes.pipeline import PASSES, optimize
 from pullback.runtime.executable import Executable
@@ -113,6 +113,24 @@ def test_fence_is_put_on_branching_chains_and_nowhere_else():
     assert fence(straight) is straight
     mlp = pullback.make_jaxpr(pullback.grad(lambda w: jnp.sum(jnp.tanh(X @ w) @ jnp.ones((4, 2)))))(np.eye(4)).program
     assert fence(mlp) is mlp
+
+
+def test_fences_cut_the_sum_of_cotangents_along_residual_layers():
+    """Its kernels are of one length then, however many layers there are, and XLA compiles those that are alike once."""
+    def loss(ws, x):
+        for w in ws:
+            x = x + (jnp.tanh(x.reshape(12) @ w) @ w).reshape(3, 4)
+        return jnp.sum(x ** 2)
+
+    def longest(program):
+        depth = {}
+        for eqn in program.equations:
+            if fusible(eqn):
+                depth[eqn.outputs[0]] = 1 + max([depth.get(a, 0) for a in eqn.inputs if isinstance(a, Var)], default=0)
+        return max(depth.values())
+    ws = [np.eye(12, dtype=np.float32)] * 60
+    program = dce(inline(pullback.make_jaxpr(pullback.grad(loss))(ws, X).program))
+    assert longest(program) > 60 > 20 > longest(fence(program))
 
 
 def sines(x):
