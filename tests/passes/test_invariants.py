@@ -133,6 +133,18 @@ def test_fences_cut_the_sum_of_cotangents_along_residual_layers():
     assert longest(program) > 60 > 20 > longest(fence(program))
 
 
+def test_barriers_hold_whatever_the_version_of_jaxlib():
+    """XLA would put all steps into one kernel, and before jaxlib 0.11 does so in spite of a barrier."""
+    def steps(x):
+        for i in range(6):
+            x = lax.optimization_barrier(x * (i + 2.0) + 1.0)
+        return x
+    x = np.ones((64, 64), np.float32)
+    compiled = pullback.jit(steps).lower(x).compile()
+    assert compiled.as_text().count(" fusion(") == 6
+    np.testing.assert_allclose(compiled(x), steps(x), rtol=1e-6)
+
+
 def sines(x):
     for _ in range(40):
         x = jnp.sin(x)
