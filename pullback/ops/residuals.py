@@ -17,8 +17,6 @@ CHEAP = frozenset({
     "ge", "and", "or", "not", "select_n", "convert_element_type", "broadcast_in_dim", "broadcast", "reshape", "copy",
     "stop_gradient", "clamp", "zeros", "integer_pow"})
 _DEPTH = 6
-# Values of fewer bytes are kept: a small one is loaded in less time than an operation takes.
-_SMALL = 512
 
 
 def spare(equations: Sequence[Equation], given: Iterable[Var], wanted: Iterable[Atom],
@@ -56,8 +54,7 @@ def spare(equations: Sequence[Equation], given: Iterable[Var], wanted: Iterable[
             found |= more
         return found
 
-    large = [v for v in kept if v.type.size * v.type.dtype.itemsize >= _SMALL]
-    for v in sorted(large, key=lambda v: made[v][0] if v in made else -1, reverse=True):
+    for v in sorted(kept, key=lambda v: made[v][0] if v in made else -1, reverse=True):
         found = follows(v, 0)
         if found is None:
             smaller = _smaller(v, made, free, cheap)

@@ -189,3 +189,15 @@ def test_loop_invariant_values_are_not_stacked():
     kept = pullback.residuals(loss, big)
     assert max(r.type.size for r in kept) <= 50 * 50
     assert sum(r.type.size for r in kept) < 2 * 50 * 50 + 5 * 20 * 50
+
+
+def test_a_step_of_cheap_operations_keeps_only_what_it_started_from():
+    """Of each step of a Runge-Kutta method the state, however small, and not its slopes too."""
+    def loss(rate, y):
+        def step(y, _):
+            k1 = rate * y * (1 - y)
+            k2 = rate * (y + 0.1 * k1) * (1 - (y + 0.1 * k1))
+            return y + 0.05 * (k1 + k2), None
+        return pullback.numpy.sum(pullback.lax.scan(step, y, None, length=20)[0])
+    kept = [r.type.shape for r in pullback.residuals(loss, np.float32(0.5), np.ones(2, np.float32))]
+    assert [shape for shape in kept if 20 in shape] == [(20, 2)], kept
