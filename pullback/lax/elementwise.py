@@ -1,7 +1,7 @@
 """Arithmetic, comparisons, complex parts, choice and conversion, element by element.
 
-Operands have one dtype, Python scalars take that of the arrays they meet; and one shape, where axes of size 1
-and operands without axes repeat. Anything else raises TypeError. `number` is any dtype but bool.
+Operands have one dtype (a Python scalar has the default dtype of its kind), and one shape, where axes of size 1 and
+operands without axes repeat. Anything else raises TypeError. `number` is any dtype but bool.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from pullback.core import dtypes, errors, source, tree
 from pullback.core.array import Array
 from pullback.core.primitive import TABLE, Primitive
 from pullback.core.trace import type_of
+from pullback.core.types import ArrayType
 from pullback.core.values import value
 from pullback.lax.operand import operands
 from pullback.ops import convert as conversion
 from pullback.ops import elementwise, integer
 from pullback.ops.elementwise import RoundingMethod
+from pullback.ops.families import NUMBER, check_kind, common
 
 __all__ = [
     "RoundingMethod", "abs", "add", "bitcast_convert_type", "ceil", "clamp", "complex", "conj",
@@ -84,7 +86,7 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: Any = None) -> Array:
 
     Args:
       x, y: number[...]
-      out_dtype: the dtype of the result, in which the product is formed if it is the wider one.
+      out_dtype: the dtype of the result. Operands, which may then differ in dtype, are converted to it first.
 
     Example:
       >>> lax.mul(jnp.array([1, 2]), 3)
@@ -94,10 +96,10 @@ def mul(x: ArrayLike, y: ArrayLike, *, out_dtype: Any = None) -> Array:
     if out_dtype is None:
         return elementwise.mul(x, y)
     dtype = dtypes.canonicalize_requested(out_dtype, "mul")
-    if type_of(x).dtype == type_of(y).dtype:
-        wide, _ = dtypes.promote([(type_of(x).dtype, False), (dtype, False)])
-        x, y = (conversion.convert_element_type(v, dtype=wide, weak=False) for v in (x, y))
-    return conversion.convert_element_type(elementwise.mul(x, y), dtype=dtype, weak=False)
+    check_kind([type_of(x), type_of(y)], NUMBER)
+    if dtypes.is_bool(dtype):
+        return integer.and_(*[_as(v, dtype) for v in (x, y)])
+    return elementwise.mul(*[conversion.convert_element_type(v, dtype=dtype, weak=type_of(v).weak) for v in (x, y)])
 
 
 def div(x: ArrayLike, y: ArrayLike) -> Array:
@@ -285,13 +287,14 @@ def mulhi(x: ArrayLike, y: ArrayLike, /) -> Array:
     if not all([dtypes.is_integer(t.dtype) for t in given]):
         raise errors.type_error(f"got {given[0]} and {given[1]}, integers are required", fix="convert them with astype")
     x, y = aligned(x, y)
-    t = type_of(x)
+    t = ArrayType(*common([type_of(x), type_of(y)]))
     bits = dtypes.itemsize_bits(t.dtype)
     signed = dtypes.kind(t.dtype) == "i"
     if bits < 64:
         wide = dtypes.int64 if signed else dtypes.uint64
         product = elementwise.mul(_as(x, wide), _as(y, wide))
-        return _as(integer.shift_right_arithmetic(product, wide.type(bits)), t.dtype)
+        product = integer.shift_right_arithmetic(product, wide.type(bits))
+        return conversion.convert_element_type(product, dtype=t.dtype, weak=t.weak)
     # Schoolbook multiplication of halves, unsigned; a negative operand counts 2 ** 64 too much.
     half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
     upper = integer.shift_right_logical
@@ -552,7 +555,18 @@ def select_n(which: ArrayLike, *cases: ArrayLike) -> Array:
     """
     if not cases:
         raise errors.value_error("at least one case is required", fix="pass the cases after `which`")
-    return elementwise.select_n(value(which), *operands(*cases))
+    return _select(which, *operands(*cases))
+
+
+def _select(which: ArrayLike, *cases: Any) -> Array:
+    """The primitive repeats cases without axes for jnp.where; here all are of one shape."""
+    chooser, types = value(which), [type_of(case) for case in cases]
+    if any([t.shape != types[0].shape for t in types]) or type_of(chooser).shape and not types[0].shape:
+        raise errors.type_error(
+            f"the cases are {', '.join(map(str, types))} and `which` is {type_of(chooser)}; cases of one shape are "
+            "required, and `which` of that shape or without axes",
+            fix="broadcast one with jnp.broadcast_to, or use jnp.where")
+    return elementwise.select_n(chooser, *cases)
 
 
 def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
@@ -566,8 +580,7 @@ def select(pred: ArrayLike, on_true: ArrayLike, on_false: ArrayLike) -> Array:
       >>> lax.select(jnp.array([True, False]), jnp.array([1, 2]), jnp.array([3, 4]))
       Array([1, 4], dtype=int32)
     """
-    on_false, on_true = operands(on_false, on_true)
-    return elementwise.select_n(value(pred), on_false, on_true)
+    return _select(pred, *operands(on_false, on_true))
 
 
 def clamp(min: ArrayLike, x: ArrayLike, max: ArrayLike) -> Array:

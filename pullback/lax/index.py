@@ -175,7 +175,7 @@ def dynamic_update_slice(operand: ArrayLike, update: ArrayLike, start_indices: A
       Array([0., 1., 1., 0.], dtype=float32)
     """
     x = value(operand)
-    change = _for(x, update)
+    change = value(update)
     starts = _starts(start_indices, type_of(x).shape, allow_negative_indices)
     return index.dynamic_update_slice(x, change, *_operands(starts))
 
@@ -283,20 +283,10 @@ def index_take(src: ArrayLike, idxs: Any, axes: Sequence[int]) -> Array:
     return gather(x, places, dims, sizes)
 
 
-def _for(x: Any, updates: ArrayLike) -> Any:
-    """Updates in the dtype of `x` if theirs is weak and gives way to it."""
-    changes = value(updates)
-    t, given = type_of(x), type_of(changes)
-    if given.weak and t.dtype != given.dtype and dtypes.promote([(t.dtype, False),
-                                                                 (given.dtype, True)])[0] == t.dtype:
-        return retype(changes, t.dtype)
-    return changes
-
-
 def _scatter(primitive: Any, operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLike,
              dimension_numbers: Any, indices_are_sorted: bool, unique_indices: bool, mode: Any) -> Array:
     x = value(operand)
-    return primitive(x, value(scatter_indices), _for(x, updates),
+    return primitive(x, value(scatter_indices), value(updates),
                      dims=_tuples(dimension_numbers, ScatterDimensionNumbers),
                      mode=GatherScatterMode.from_any(mode), unique=bool(unique_indices),
                      sorted=bool(indices_are_sorted))
@@ -356,7 +346,7 @@ def scatter_sub(operand: ArrayLike, scatter_indices: ArrayLike, updates: ArrayLi
       Array([ 1., -4.,  1.], dtype=float32)
     """
     x = value(operand)
-    return _scatter(scatters.scatter_add, x, scatter_indices, TABLE["neg"](_for(x, updates)),
+    return _scatter(scatters.scatter_add, x, scatter_indices, TABLE["neg"](value(updates)),
                     dimension_numbers,
                     indices_are_sorted, unique_indices, mode)
 

@@ -1,44 +1,45 @@
-"""Operands of lax functions: checked, and brought to one dtype where Python scalars allow it.
+"""Operands of lax functions.
 
-lax is strict: arrays must agree in dtype and shape. Python scalars take the dtype of the arrays they meet, and an
-operand without axes goes with one of any shape.
+lax is strict: operands must agree in dtype and shape. A Python scalar has the default dtype of its kind and meets only
+arrays of that dtype; an operand without axes goes with one of any shape.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from pullback.core import dtypes, source
+import numpy as np
+
+from pullback.core import dtypes, errors, source
 from pullback.core.trace import type_of
 from pullback.core.types import is_scalar
 from pullback.core.values import scalar_of, value
-from pullback.ops.convert import convert_element_type
+from pullback.ops.convert import convert, convert_element_type
 from pullback.runtime.sharding import place_of
 
 
 def operands(*args: Any) -> list[Any]:
-    """The arguments as operands of an elementwise operation: weak ones take the dtype of the strong."""
-    values = [value(arg) for arg in args]
-    types = [type_of(v) for v in values]
-    first = types[0]
-    if all([t.dtype == first.dtype and t.weak == first.weak for t in types]):
-        return values
-    strong = {t.dtype for t in types if not t.weak}
-    if len(strong) > 1:
-        return values  # the operation's type rule names both dtypes
-    dtype, weak = dtypes.promote([(t.dtype, t.weak) for t in types])
-    if strong and dtype not in strong:
-        return values
-    return [retype(v, dtype, weak) for v in values]
+    """The arguments as operands of an operation, whose type rule asks for one dtype; a weak one joins a strong one."""
+    return [value(arg) for arg in args]
 
 
 def retype(x: Any, dtype: Any, weak: bool = False) -> Any:
     """`x` in `dtype`: scalars at once, arrays by a conversion where they need one."""
     if is_scalar(x):
-        return scalar_of(x, dtype, weak)
+        return scalar_of(_number(x, dtype), dtype, weak)
     if x.type.dtype == dtype and (x.type.weak == weak or not x.type.weak):
         return x
     return convert_element_type(x, dtype=dtype, weak=weak)
+
+
+def _number(x: Any, dtype: Any) -> Any:
+    """The scalar `x` as one that `dtype` can hold: beyond the range of an integer its end, as compiled code has it."""
+    if type(x) is complex and not dtypes.is_complex(dtype):
+        raise errors.type_error(f"got the complex number {x}, one that {dtypes.short_name(dtype)} can hold "
+                                "is required", fix="take its real part, or name a complex dtype")
+    if type(x) is float and dtypes.is_integer(dtype):
+        return int(convert(np.asarray(x), dtype))
+    return bool(x) if isinstance(x, np.bool_) else x  # integers of 4 bits are not made from NumPy's
 
 
 def placed(x: Any, sharding: Any) -> Any:

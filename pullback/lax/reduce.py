@@ -257,27 +257,9 @@ def _monoid(program: Program) -> str | None:
     return eqn.primitive.name if whole and eqn.primitive.name in _MONOIDS else None
 
 
-def _is_identity(init: Any, identity: Any) -> bool:
+def _is_identity(init: Any, reduction: Any) -> bool:
     known = init if is_scalar(init) else concrete(init)
-    return known is not None and bool(np.asarray(known) == np.asarray(identity, np.asarray(known).dtype))
-
-
-def _initial(init: Any, t: ArrayType) -> Any:
-    """An initial value in the dtype of its operand, of type `t`, if that changes nothing but the dtype."""
-    own = type_of(init)
-    if own.shape:
-        raise errors.value_error(f"the initial value {own} must be a scalar", fix="index one element")
-    if own.dtype != t.dtype:
-        known = init if is_scalar(init) else concrete(init)
-        if known is not None:
-            exact = bool(np.asarray(known).astype(t.dtype) == np.asarray(known))
-        else:
-            exact = own.weak and dtypes.promote([(own.dtype, True), (t.dtype, False)])[0] == t.dtype
-        if not exact:
-            shown = init if is_scalar(init) else own
-            raise errors.type_error(f"the initial value {shown} does not fit the dtype of its operand {t}",
-                                    fix="convert the one or the other")
-    return retype(init, t.dtype, t.weak and own.weak)
+    return known is not None and bool(np.asarray(known) == reduction.identity(type_of(init).dtype))
 
 
 class _Call:
@@ -292,7 +274,10 @@ class _Call:
                 "value for each operand is required", fix="give both the same nesting")
         self.xs = [value(x) for x in leaves]
         types = [type_of(x) for x in self.xs]
-        self.inits = [_initial(value(init), t) for init, t in zip(inits, types)]
+        self.inits = [value(init) for init in inits]
+        for own in map(type_of, self.inits):
+            if own.shape:
+                raise errors.value_error(f"the initial value {own} must be a scalar", fix="index one element")
         scalars = [ArrayType((), t.dtype, t.weak) for t in types]
 
         def on_scalars(*args: Any) -> list[Any]:
@@ -312,11 +297,16 @@ class _Call:
                 NotImplementedError, f"the computation uses {len(captured)} arrays beside its two arguments",
                 fix="compute with them before or after it, or use lax.associative_scan or lax.scan")
         self.name = _monoid(self.program)
+        for init, own, t in zip(self.inits, map(type_of, self.inits), types):
+            # The identity of a known operation does not count, so it may come in any dtype.
+            if own.dtype != t.dtype and not (self.name and _is_identity(init, _MONOIDS[self.name][0])):
+                raise errors.type_error(f"the initial value {init if is_scalar(init) else own} does not have the dtype "
+                                        f"of its operand {t}", fix="convert the one or the other")
 
     def finish(self, x: Any, reduction: Any) -> Any:
         """The reduction of a single operand from the identity on, joined with the initial value."""
         init = self.inits[0]
-        if not _is_identity(init, reduction.identity(type_of(x).dtype)):
+        if not _is_identity(init, reduction):
             init = broadcast_in_dim(init, shape=type_of(x).shape, dims=())
             x = TABLE[self.name or ""](x, init)
         return tree.unflatten(self.treedef, [x])

@@ -5,13 +5,15 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from pullback.core import dtypes, errors
 from pullback.core.array import Array
 from pullback.core.errors import check_axis
 from pullback.core.trace import bind, type_of
 from pullback.core.values import value
 from pullback.ops import sort as ops
-from pullback.ops.elementwise import neg
+from pullback.ops.elementwise import eq, neg, select_n
 
 __all__ = ["approx_max_k", "approx_min_k", "sort", "sort_key_val", "top_k"]
 
@@ -98,8 +100,11 @@ def _approximate(operand: ArrayLike, k: int, axis: int, largest: bool, whole: bo
         k = t.shape[check_axis(axis, t.ndim)]
     if largest:
         return top_k(x, k, axis=axis)
-    negative, positions = top_k(neg(x), k, axis=axis)
-    return [neg(negative), positions]
+    # Among the smallest, zeros of either sign are equal, and NaN comes last.
+    zero, least = t.dtype.type(0), t.dtype.type(-np.inf)
+    keys = select_n(eq(x, x), least, select_n(eq(x, zero), neg(x), zero))
+    _, positions = top_k(keys, k, axis=axis)
+    return [ops.take_along(x, positions, check_axis(axis, t.ndim)), positions]
 
 
 def approx_max_k(operand: ArrayLike, k: int, reduction_dimension: int = -1, recall_target: float = 0.95,

@@ -328,13 +328,6 @@ def empty(shape: Any, dtype: DTypeLike | None = None, *, device: Any = None,
     return _filled(shape, scalar_of(0, _default(dtype, "empty"), False), device, out_sharding)
 
 
-def _in_dtype(x: Any, dtype: Any, weak: bool = False) -> Any:
-    if is_scalar(x) and dtypes.is_complex(type_of(x).dtype) and not dtypes.is_complex(dtype):
-        raise errors.type_error(f"got the complex number {x}, one that {dtypes.short_name(dtype)} can hold "
-                                "is required", fix="take its real part, or name a complex dtype")
-    return retype(x, dtype, weak)
-
-
 def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, device: Any = None,
          out_sharding: Any = None) -> Array:
     """An array with one number everywhere.
@@ -351,7 +344,7 @@ def full(shape: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, *, d
     """
     filling = operand(fill_value)
     if dtype is not None:
-        filling = _in_dtype(filling, requested(dtype, "full"))
+        filling = retype(filling, requested(dtype, "full"))
     if type_of(filling).shape:
         return _put(broadcast_to(filling, as_shape(shape)), device, out_sharding)
     return _filled(shape, filling, device, out_sharding)
@@ -383,9 +376,9 @@ def full_like(a: Any, fill_value: ArrayLike, dtype: DTypeLike | None = None, sha
     check_kind([t], ANY)
     filling = operand(fill_value)
     if dtype is None:
-        filling = _in_dtype(filling, t.dtype, t.weak)
+        filling = retype(filling, t.dtype, t.weak)
     else:
-        filling = _in_dtype(filling, requested(dtype, "full_like"))
+        filling = retype(filling, requested(dtype, "full_like"))
     sizes = t.shape if shape is None else as_shape(shape)
     if type_of(filling).shape:
         return _put(broadcast_to(filling, sizes), device, out_sharding)

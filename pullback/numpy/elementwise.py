@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from pullback.core import dtypes, errors
-from pullback.core.array import Array, ConcreteArray
-from pullback.core.trace import type_of
+from pullback.core.array import Array
+from pullback.core.trace import concrete, type_of
 from pullback.lax.operand import retype
 from pullback.numpy.promotion import as_array, broadcast, inexact, inexact_pair, operand, pair, promoted
 from pullback.ops import elementwise as ops
@@ -37,10 +37,10 @@ ArrayLike = Any
 # -- arithmetic ---------------------------------------------------------------------------------------
 
 def numbers(*args: ArrayLike) -> Sequence[Any]:
-    """Operands promoted to one dtype of numbers: booleans count as the default integer."""
+    """Operands promoted to one dtype of numbers: booleans count as int32."""
     values = promoted(*args)
     if type_of(values[0]).dtype == dtypes.bool_:
-        return [retype(v, dtypes.canonicalize(int)) for v in values]
+        return [retype(v, dtypes.int32) for v in values]
     return values
 
 
@@ -351,8 +351,11 @@ def _known_integer(x: Any) -> int | None:
     """The exponent that is known as an integer, however it is given."""
     if isinstance(x, (int, np.integer)):
         return int(x)
-    if isinstance(x, ConcreteArray):
-        return int(x.numpy()) if not x.type.shape and dtypes.is_integer(x.type.dtype) else None
+    if isinstance(x, Array):
+        if x.type.shape or not dtypes.is_integer(x.type.dtype):
+            return None
+        known = concrete(x)  # a call that is to be remembered ends here: what it does follows from the number
+        return int(known.numpy()) if known is x else None
     if isinstance(x, np.ndarray):
         return int(x) if not x.shape and x.dtype.kind in "iu" else None
     return None
@@ -365,7 +368,7 @@ def _power_of_integers(x: Any, y: Any) -> Any:
     """
     one, zero = number(y, 1), number(y, 0)
     void = bits.and_(ops.eq(x, number(x, 0)), ops.ne(y, zero))
-    result: Any = one  # of the dtype of both, and weak only if both are
+    result: Any = type_of(y).dtype.type(1)  # not weak, even if both are
     for digit in range(6):
         odd = ops.ne(bits.and_(y, one), zero)
         result = ops.mul(result, ops.select_n(odd, number(x, 1), x))
@@ -392,7 +395,7 @@ def power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     exponent = _known_integer(x2)
     if exponent is not None:
         return ops.integer_pow(*numbers(x1), y=exponent)
-    (x,), (y,) = numbers(x1), promoted(x2)
+    (x,), (y,) = promoted(x1), promoted(x2)
     if not (dtypes.is_inexact(type_of(x).dtype) and dtypes.is_integer(type_of(y).dtype)):
         x, y = numbers(x, y)
     x, y = broadcast(x, y)

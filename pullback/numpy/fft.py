@@ -106,7 +106,7 @@ def _transformed(kind: FftType, a: ArrayLike, s: Any, axes: Any, norm: str | Non
 def _one(kind: FftType, a: ArrayLike, n: Any, axis: Any, norm: str | None) -> Array:
     if isinstance(axis, (tuple, list)):
         raise errors.value_error(f"axis is {axis!r}, one axis is required", fix="take the transform of n axes")
-    return _transformed(kind, a, None if n is None else (integer(n, "n"),), (-1 if axis is None else axis,), norm)
+    return _transformed(kind, a, None if n is None else (integer(n, "n"),), None if axis is None else (axis,), norm)
 
 
 def _two(kind: FftType, a: ArrayLike, s: Any, axes: Any, norm: str | None) -> Array:
@@ -123,6 +123,7 @@ def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: str | None = N
     Args:
       a: number[...]
       n: the length to cut or pad the axis to; None: as it is.
+      axis: None: all axes, or the last one if an n is given.
       norm: see the module.
 
     Returns:

@@ -45,7 +45,7 @@ def roots(p: ArrayLike, *, strip_zeros: bool = True) -> Array:
         raise errors.value_error(f"p is {x.type}, one axis is required: the coefficients",
                                  fix="pass one polynomial, highest power first; map over several with vmap")
     out_dtype = np.result_type(x.type.dtype, np.complex64)
-    if strip_zeros:
+    if strip_zeros and x.type.size > 1:
         numbers = known(x, "the leading zeros of p depend on its numbers", "pass strip_zeros=False")
         places = np.flatnonzero(numbers != 0)
         x = part(x, 0, int(places[0]) if places.size else x.type.size, x.type.size)

@@ -329,6 +329,8 @@ def sinc(x: ArrayLike, /) -> Array:
     for coefficient in _SINC[1:]:
         series = ops.add(ops.mul(series, low), number(y, coefficient))
     infinite = ops.eq(size, number(size, math.inf))
+    if dtypes.is_complex(type_of(x).dtype):
+        infinite = bits.and_(ops.eq(ops.abs(ops.real(x)), number(size, math.inf)), ops.is_finite(ops.imag(x)))
     far = ops.select_n(bits.or_(near, infinite), y, number(y, math.pi))
     tail = ops.select_n(infinite, ops.div(ops.sin(far), far), number(y, 0))
     return ops.select_n(near, tail, series)

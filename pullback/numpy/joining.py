@@ -60,8 +60,8 @@ def _joined(xs: Sequence[Any], axis: int) -> Any:
     first = xs[0].type
     for i, x in enumerate(xs):
         if not x.type.ndim:
-            raise errors.value_error(f"operand {i} is {x.type}: arrays without axes cannot be concatenated",
-                                     fix="use jnp.stack, or axis=None")
+            raise errors.make(errors.OperandError, fix="use jnp.stack, or axis=None",
+                              problem=f"operand {i} is {x.type}: arrays without axes cannot be concatenated")
         if x.type.ndim != first.ndim:
             raise errors.type_error(f"operand 0 is {first}, operand {i} is {x.type}: they differ in rank",
                                     fix="reshape one of them (x[None], jnp.expand_dims)")

@@ -18,6 +18,7 @@ from pullback.numpy.elementwise import absolute, add, multiply, numbers
 from pullback.numpy.promotion import (
     as_array,
     broadcast,
+    broadcast_shapes,
     broadcast_to,
     inexact_pair,
     operand,
@@ -52,7 +53,7 @@ def _operands(x: ArrayLike, y: ArrayLike) -> Sequence[Any]:
     except OverflowError:
         if is_scalar(x) == is_scalar(y):
             raise
-        return [math.copysign(math.inf, v) if is_scalar(v) else
+        return [np.float32(math.copysign(math.inf, v)) if is_scalar(v) else
                 convert_element_type(operand(v), dtype=dtypes.float32) for v in (x, y)]
 
 
@@ -491,7 +492,7 @@ def piecewise(x: ArrayLike, condlist: Array | Sequence[ArrayLike],
       args, kw: further arguments of the functions.
 
     Returns:
-      An array with the shape and dtype of `x`.
+      An array with the dtype of `x`, and its shape broadcast with those of the conditions.
 
     Raises:
       ValueError: if the numbers of conditions and functions do not go together.
@@ -507,13 +508,14 @@ def piecewise(x: ArrayLike, condlist: Array | Sequence[ArrayLike],
                                  "are required",
                                  fix="give a function for each condition, and perhaps one for the rest")
     rest = choices.pop() if len(choices) > n else 0
+    tests = [truth(condlist[i]) for i in range(n)]
+    shape = broadcast_shapes([at.type.shape, *[type_of(test).shape for test in tests]])
 
     def result_of(choice: Any) -> Any:
         given = choice(at, *args, **kw) if callable(choice) else choice
-        return broadcast_to(retype(operand(given), at.type.dtype), at.type.shape)
+        return broadcast_to(retype(operand(given), at.type.dtype), shape)
 
     result = result_of(rest)
-    for i, choice in enumerate(choices):
-        test = broadcast_to(truth(condlist[i]), at.type.shape)
-        result = ops.select_n(test, result, result_of(choice))
+    for test, choice in zip(tests, choices, strict=True):
+        result = ops.select_n(broadcast_to(test, shape), result, result_of(choice))
     return result

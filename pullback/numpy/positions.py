@@ -265,6 +265,8 @@ def ds(start: Any, size: Any = _NO_SIZE, stride: int | None = None) -> Any:
 def positions_of(entry: slice, n: int) -> Slice:
     """The positions of a slice of an axis of size `n`."""
     start, stop, step = [_bound(b) for b in (entry.start, entry.stop, entry.step)]
+    if step == 0:
+        raise errors.value_error(f"the slice {entry} has the step 0", fix="use a step of 1 or more, or of -1 or less")
     return Slice(range(*slice(start, stop, step).indices(n)), n)
 
 

@@ -136,6 +136,9 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
     low, high = (v if is_scalar(v) or not v.type.shape else
                  move.broadcast_in_dim(broadcast_to(v, shape), shape=full, dims=dims) for v in (low, high))
     result = ops.add(ops.mul(low, ops.sub(number(share, 1), share)), ops.mul(high, share))
+    if endpoint and count > 1:  # exactly `stop`, however compiled code rounds the shares
+        last = ops.eq(move.iota(shape=full, dtype=dtypes.int32, axis=axis), np.int32(parts))
+        result = ops.select_n(last, result, high)
     if target is not None:
         result = retype(floor(result) if dtypes.is_integer(target) else result, target)
     result = result if device is None else device_put(result, device)

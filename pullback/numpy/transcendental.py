@@ -85,8 +85,7 @@ def log2(x: ArrayLike, /) -> Array:
       >>> jnp.log2(jnp.array([8.0]))
       Array([3.], dtype=float32)
     """
-    x = inexact(x)
-    return ops.div(ops.log(x), number(x, math.log(2)))
+    return ops.log2(inexact(x))
 
 
 def log10(x: ArrayLike, /) -> Array:
@@ -98,7 +97,10 @@ def log10(x: ArrayLike, /) -> Array:
     """
     x = as_array(inexact(x))
     x = retype(x, x.type.dtype)  # the result is of no weak type
-    return ops.mul(ops.log(x), number(x, 1 / math.log(10)))
+    out, share = ops.log(x), 1 / math.log(10)
+    if dtypes.is_complex(x.type.dtype):  # by parts: an infinite one leaves the other alone
+        return ops.complex(*[ops.mul(y, number(y, share)) for y in (ops.real(out), ops.imag(out))])
+    return ops.mul(out, number(x, share))
 
 
 def logaddexp(x1: ArrayLike, x2: ArrayLike, /) -> Array:

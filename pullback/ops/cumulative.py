@@ -305,7 +305,8 @@ def _logaddexp_numpy(x: Any, y: Any) -> Any:
     large, small = np.where(first, x, y), np.where(first, y, x)
     out = large + np.log1p(np.exp(small - large))
     angle = out.imag - 2 * np.pi * np.round(out.imag / (2 * np.pi))
-    return np.where(np.isnan((small - large).real), large, out.real + 1j * angle).astype(x.dtype)
+    alike = np.where(np.isnan((x + y).real), x + y, large)  # infinities of one sign, or a NaN
+    return np.where(np.isnan((small - large).real), alike, out.real + 1j * angle).astype(x.dtype)
 
 
 def _cumlogsumexp_numpy(x: np.ndarray, axis: int) -> np.ndarray:
@@ -337,7 +338,9 @@ def _logaddexp_hlo(b: Any, x: Any, y: Any) -> Any:
     turns = b.op("stablehlo.round_nearest_even", [b.mul(angle, b.full(0.5 / math.pi, part))], part)
     angle = b.sub(angle, b.mul(turns, b.full(2 * math.pi, part)))
     out = b.op("stablehlo.complex", [real(out), angle], t)
-    return b.select(b.compare("NE", real(gap), real(gap)), large, out)
+    total = b.add(x, y)
+    alike = b.select(b.compare("NE", real(total), real(total)), total, large)
+    return b.select(b.compare("NE", real(gap), real(gap)), alike, out)
 
 
 def _accumulate(ufunc: np.ufunc) -> Callable[[np.ndarray, int], np.ndarray]:

@@ -242,8 +242,23 @@ def _remainder(b: Any, x: Any, y: Any) -> Any:
     return b.convert(d.with_sign(d.absolute(rest), wide), x.type.dtype)
 
 
-sine = circular("stablehlo.sine", _sin)
-cosine = circular("stablehlo.cosine", _cos)
+def _real_on_axis(lowering: Callable[..., Any], stays: str) -> Callable[..., Any]:
+    """Of imaginary numbers, the part of the result that is 0: XLA multiplies it by infinity where the other one is."""
+    def hlo(b: Any, x: Any) -> Any:
+        out = lowering(b, x)
+        if dtypes.kind(x.type.dtype) != "c":
+            return out
+        real = x.type.with_dtype(dtypes.to_real(x.type.dtype))
+        parts = {part: b.op(f"stablehlo.{part}", [out], real) for part in ("real", "imag")}
+        zero = b.full(0, real)
+        on_axis = b.compare("EQ", b.op("stablehlo.real", [x], real), zero)
+        parts[stays] = b.select(on_axis, zero, parts[stays])
+        return b.op("stablehlo.complex", list(parts.values()), x.type)
+    return hlo
+
+
+sine = _real_on_axis(circular("stablehlo.sine", _sin), "real")
+cosine = _real_on_axis(circular("stablehlo.cosine", _cos), "imag")
 tangent = circular("stablehlo.tan", _tan)
 arcsine = widely("chlo.asin", _asin)
 arccosine = widely("chlo.acos", _acos)

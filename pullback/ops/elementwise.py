@@ -373,7 +373,13 @@ cbrt = Pointwise("cbrt", np.cbrt, cube_root, [lambda t, out, x: div(t, mul(numbe
 # -- exponential, logarithm, and their kin -----------------------------------------------------------
 
 def _log2_hlo(b: Any, x: Any) -> Any:
-    return b.div(b.op("stablehlo.log", [x], x.type), b.full(math.log(2), x.type))
+    out = b.op("stablehlo.log", [x], x.type)
+    if not dtypes.is_complex(x.type.dtype):
+        return b.div(out, b.full(math.log(2), x.type))
+    # By parts: an infinite part leaves the other one alone.
+    real = x.type.with_dtype(dtypes.to_real(x.type.dtype))
+    parts = [b.op(f"stablehlo.{part}", [out], real) for part in ("real", "imag")]
+    return b.op("stablehlo.complex", [b.div(part, b.full(math.log(2), real)) for part in parts], x.type)
 
 
 def _logistic(x: np.ndarray) -> np.ndarray:

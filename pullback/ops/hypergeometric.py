@@ -183,6 +183,17 @@ hyp1f1 = Composed(
 # -- Gauss's function -----------------------------------------------------------------------------------
 
 def _hyp2f1(a: Term, b: Term, c: Term, x: Term) -> Term:
+    """Beyond 1 it is inf, unless it is a polynomial, or one times a power of 1 - x. Source: DLMF 15.8.1."""
+    power = c - a - b
+    turned = ((x > 1) & (_is_pole(c - a) | _is_pole(c - b)) & ~(_is_pole(a) | _is_pole(b))
+              & (power <= -1) & power.equals(floor(power)))
+    value = _gauss(where(turned, c - a, a), where(turned, c - b, b), c, x)
+    half = power / 2
+    scale = exp(where(turned, power, 0.0) * Term(ops.log(where(turned, x - 1, 1.0).x)))
+    return where(turned, where(half > floor(half), -1.0, 1.0) * scale, 1.0) * value
+
+
+def _gauss(a: Term, b: Term, c: Term, x: Term) -> Term:
     """A series up to 0.9; below 0 and from 0.9 to 1 by transformation. Source: DLMF 15.8.1, 15.8.4, 15.4.20."""
     finite = _is_pole(a) | _is_pole(b)  # a polynomial
     order = where(_is_pole(a), where(_is_pole(b), maximum(a, b), a), b)
@@ -211,6 +222,7 @@ def _hyp2f1(a: Term, b: Term, c: Term, x: Term) -> Term:
     at_1 = x.equals(1) & (gap > 0) & ~finite
     edge = _gamma_ratio([where(at_1, c, 3.0), where(at_1, gap, 1.0)], [where(at_1, v, 1.0) for v in (c - a, c - b)])
     value = where(at_1 & ~pole, edge, where(usable, value, math.inf))
+    value = where(x.equals(0), 1.0, value)
     numbers = x.equals(x) & a.equals(a) & b.equals(b) & c.equals(c)
     return where(numbers, value, math.nan)
 
@@ -221,8 +233,8 @@ hyp2f1 = Composed(
     "hyp2f1", _hyp2f1, [*map(_times, _SLOPES_2F1), lambda t, out, a, b, c, x: _next(t, x, [a, b], [c], hyp2f1)],
     reference="hyp2f1", draws=_DRAWS_2F1, order=1, rtol=5e-4,
     edges=[tuple(np.array(v, np.float32) for v in (
-        [1, 0.5, 1, 0.5, 1, 0, 3], [2, 1, 1, 0.25, 2, 1, 4], [3, 1.5, 2, 2, 3, 2, 1.5],
-        [0.5, 0.95, 1, 1, -0.5, 0.3, 0.92]))],
+        [1, 0.5, 1, 0.5, 1, 0, 3, 2, 4], [2, 1, 1, 0.25, 2, 1, 4, 3, 1], [3, 1.5, 2, 2, 3, 2, 1.5, 2, 2],
+        [0.5, 0.95, 1, 1, -0.5, 0.3, 0.92, 3, 1.5]))],
     doc="Gauss's hypergeometric function 2F1(a, b; c; x).")
 
 

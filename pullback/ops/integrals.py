@@ -392,8 +392,7 @@ def _spence(x: Term) -> Term:
     core = u * polynomial(square(u), _DEBYE) - square(u) / 4
     value = where(low, math.pi ** 2 / 6 - log(z) * rest - core, core)
     value = where(high, -0.5 * square(log(y)) - value, value)
-    ends = where(x.equals(0), math.pi ** 2 / 6, where(x.equals(math.inf), 0 * y - math.inf, math.nan))
-    return where(fine, value, ends)
+    return where(fine, value, where(x.equals(0), math.pi ** 2 / 6, math.nan))
 
 
 def _spence_tangent(t: Any, out: Any, x: Any) -> Any:
@@ -404,5 +403,5 @@ def _spence_tangent(t: Any, out: Any, x: Any) -> Any:
 
 
 spence = Composed("spence", _spence, [_spence_tangent], reference="spence", draws=[(0.2, 4)], rtol=5e-5,
-                  edges=[(np.array([0, 1, 5, 50, 1e5, 0.1, -1, np.nan], np.float32),)],
+                  edges=[(np.array([0, 1, 5, 50, 1e5, 0.1, -1, np.inf, np.nan], np.float32),)],
                   doc="Spence's function, minus the integral of log(t) / (t - 1) from 1 to x.")

@@ -147,8 +147,8 @@ class RngUniform(NoGradient):
 
     def type(self, low: ArrayType, high: ArrayType, *, shape: tuple[int, ...]) -> list[ArrayType]:  # type: ignore[override]
         if low.dtype != high.dtype or dtypes.kind(low.dtype) not in "iuf":
-            raise errors.type_error(f"the bounds are {low} and {high}, real numbers of one dtype are required",
-                                    fix="convert one with lax.convert_element_type")
+            raise errors.make(errors.OperandError, op=errors.source.called(), fix="convert one with astype",
+                              problem=f"the bounds are {low} and {high}, real numbers of one dtype are required")
         if low.shape or high.shape:
             raise errors.value_error(f"the bounds are {low} and {high}, numbers without axes are required",
                                      fix="use random.uniform, whose bounds broadcast")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from pullback.ops.convert import convert_element_type
 from pullback.ops.elementwise import neg, number, select_n, sub
 from pullback.ops.lapack import OfStacks, Stacked, call, done, draw, info_type, positive, routine
 from pullback.ops.move import broadcast_in_dim, iota, pad, reshape, transpose
-from pullback.ops.reduce import reduce_max, reduce_prod, reduce_sum
+from pullback.ops.reduce import reduce_max, reduce_min, reduce_prod, reduce_sum
 from pullback.ops.sort import sort
 
 # -- triangular systems -------------------------------------------------------------------------------
@@ -368,6 +368,13 @@ solve_factored = SolveFactored("solve_factored")
 # -- determinants -------------------------------------------------------------------------------------
 
 
+def _mended(factors: Any) -> tuple[Any, Any]:
+    """Where the diagonal of U is zero, and the factors with ones there."""
+    d = matrix.diagonal(factors)
+    zero = elementwise.eq(d, number(d, 0))
+    return zero, matrix.on_diagonal(factors, matrix.as_rows(select_n(zero, d, number(d, 1)), factors))
+
+
 def _trace(x: Any) -> Any:
     return reduce_sum(matrix.diagonal(x), axes=(type_of(x).ndim - 2,))
 
@@ -462,27 +469,84 @@ class Determinant(OfFactors):
         return jax.numpy.linalg.det(a)
 
 
-def _by_singular_values(a: Any) -> Any:
-    """adj(a) = det(U) det(V^H) V adj(S) U^H; the elements of adj(S) are products of all singular values but one."""
+def _over(x: Any, a: Any) -> Any:
+    """Numbers of the matrices, for each of their elements."""
+    shape = matrix.shape_of(a)
+    return broadcast_in_dim(x, shape=shape, dims=tuple(range(len(shape) - 2)))
+
+
+def _rounding(d: Any) -> Any:
+    """Below this is what rounding left of a zero: the largest of the magnitudes d, times their number and epsilon."""
+    t = type_of(d)
+    return elementwise.mul(reduce_max(d, axes=(t.ndim - 1,)), number(d, t.shape[-1] * float(dtypes.finfo(t.dtype).eps)))
+
+
+def _turned(a: Any) -> tuple[Any, Any, Any, Any]:
+    """U, the singular values and V of a = U S V^H, and det(U) det(V^H): adj(U X V^H) is this times V adj(X) U^H."""
     u, s, vh = bind(TABLE["svd"], [a], {"vectors": True, "full": False, "driver": "gesdd"})
+    signs = [determinant.expand(x, *bind(TABLE["lu"], [x], {}))[0] for x in (u, vh)]
+    return u, s, matrix.adjoint(vh), _over(elementwise.mul(*signs), a)
+
+
+def _by_singular_values(a: Any) -> Any:
+    """adj(a) by adj(S), whose elements are the products of all singular values but one."""
+    u, s, v, sign = _turned(a)
     t = type_of(s)
     last = t.ndim - 1
-    least = elementwise.mul(reduce_max(s, axes=(last,)), number(s, t.shape[-1] * float(dtypes.finfo(t.dtype).eps)))
-    # What is below is what rounding left of a zero.
-    nothing = elementwise.le(s, broadcast_in_dim(least, shape=t.shape, dims=tuple(range(last))))
+    nothing = elementwise.le(s, broadcast_in_dim(_rounding(s), shape=t.shape, dims=tuple(range(last))))
     rows = matrix.as_rows(select_n(nothing, s, number(s, 0)), a)
     others = reduce_prod(matrix.on_diagonal(rows, number(rows, 1)), axes=(type_of(rows).ndim - 1,))
-    signs = [determinant.expand(x, *bind(TABLE["lu"], [x], {}))[0] for x in (u, vh)]
-    sign = broadcast_in_dim(elementwise.mul(*signs), shape=matrix.shape_of(a), dims=tuple(range(last)))
-    v = matrix.adjoint(vh)
     return elementwise.mul(sign, matrix.matmul(elementwise.mul(v, matrix.as_rows(others, v)), matrix.adjoint(u)))
+
+
+def _derivative_by_singular_values(a: Any, a_dot: Any) -> Any:
+    """The derivative of adj. With E = U^H da V, that of adj(S) has the elements -q_ij E_ij; for i = j, sum_k q_ik E_kk.
+
+    q_ij is the product of all singular values but i and j, 0 for i = j. No division, so that a may be singular.
+    """
+    u, s, v, sign = _turned(a)
+    rows = matrix.as_rows(s, a)
+    rows = matrix.on_diagonal(rows, number(rows, 1))
+    t = type_of(rows)
+    n, last = t.shape[-1], t.ndim
+    shape = (*t.shape[:-2], n, n, n)
+    own = elementwise.eq(*[iota(shape=shape, dtype=dtypes.int32, axis=axis) for axis in (last - 2, last)])
+    each = broadcast_in_dim(rows, shape=shape, dims=(*range(last - 2), last - 1, last))
+    q = reduce_prod(select_n(own, each, number(rows, 1)), axes=(last,))
+    q = matrix.on_diagonal(q, number(q, 0))
+    e = matrix.chain(matrix.adjoint(u), a_dot, v)
+    sums = matrix.vector(matrix.matmul(q, matrix.column(matrix.diagonal(e))))
+    change = matrix.on_diagonal(neg(elementwise.mul(q, e)), matrix.as_rows(sums, e))
+    return elementwise.mul(sign, matrix.chain(v, change, matrix.adjoint(u)))
+
+
+def _where(flags: Any, usual: Any, unusual: Callable[..., Any], a: Any, *rest: Any) -> Any:
+    """`usual`, and unusual(a, *rest) of the matrices with a flag: computed only where there is one."""
+    def mixed(flags: Any, usual: Any, a: Any, *rest: Any) -> Any:
+        flags = _over(flags, a)
+        # In the place of the others, for which nothing is asked: all singular values differ.
+        n = matrix.shape_of(a)[-1]
+        count = convert_element_type(iota(shape=(n,), dtype=dtypes.int32, axis=0), dtype=type_of(a).dtype)
+        harmless = matrix.of_diagonal(broadcast_in_dim(count, shape=matrix.shape_of(a)[:-1],
+                                                       dims=(type_of(a).ndim - 2,)), a)
+        return select_n(flags, usual, unusual(select_n(flags, harmless, a), *rest))
+
+    known = concrete(flags)
+    if known is not None:
+        return mixed(flags, usual, a, *rest) if np.any(known) else usual
+    operands = [flags, usual, a, *rest]
+    branches = tuple([stage(lambda *xs, f=f: [f(*xs)], [type_of(x) for x in operands], name="adjugate")[0]
+                      for f in (lambda flags, usual, *rest: usual, mixed)])
+    some = reduce_max(convert_element_type(flags, dtype=dtypes.int32), axes=tuple(range(type_of(flags).ndim)))
+    return bind(TABLE["cond"], [some, *operands], {"branches": branches})[0]
 
 
 class Adjugate(OfFactors):
     """The matrix adj(a) with a adj(a) = det(a) I, also of a singular one.
 
     Where U has several zeros on the diagonal, from singular values: the rank may be n - 1, as that of [[0, 1], [0, 0]]
-    is, and adj(a) is 0 where it is less. Derivative: (tr(a^-1 da) - a^-1 da) adj(a), not finite where a is singular.
+    is, and adj(a) is 0 where it is less. Derivative: (tr(a^-1 da) - a^-1 da) adj(a); where a is singular, or nearly so,
+    by singular values, and its own derivative is then inaccurate or NaN where these are equal or nearly so.
     """
 
     def type(self, a: ArrayType, *rest: ArrayType) -> list[ArrayType]:  # type: ignore[override]
@@ -490,48 +554,29 @@ class Adjugate(OfFactors):
         return [a.strong()]
 
     def expand(self, a: Any, factors: Any, pivots: Any, permutation: Any) -> Outputs:
-        d = matrix.diagonal(factors)
-        zero, one = elementwise.eq(d, number(d, 0)), number(d, 1)
-        # Zeros on the diagonal of U made ones: with one zero, in place k, adj(U) is det(U) U^-1 e_k e_k^T U^-1.
-        mended = matrix.on_diagonal(factors, matrix.as_rows(select_n(zero, d, one), factors))
+        zero, mended = _mended(factors)
+        # With one zero on the diagonal of U, in place k, adj(U) is det(U) U^-1 e_k e_k^T U^-1, of U with a one there.
         (whole,) = determinant.expand(a, mended, pivots, permutation)
         inverse = _inverse(a, mended, permutation)
-        unit = matrix.column(convert_element_type(zero, dtype=type_of(d).dtype))
+        unit = matrix.column(convert_element_type(zero, dtype=type_of(a).dtype))
         tall = triangular_solve(mended, unit, left=True, lower=False, transpose=False, conjugate=False, unit=False)
         single = matrix.matmul(tall, matrix.matmul(matrix.swapped(unit), inverse))
-        shape = matrix.shape_of(a)
-
-        def spread(x: Any) -> Any:
-            return broadcast_in_dim(x, shape=shape, dims=tuple(range(len(shape) - 2)))
-
-        count = reduce_sum(convert_element_type(zero, dtype=dtypes.int32), axes=(type_of(d).ndim - 1,))
-        usual = select_n(elementwise.eq(spread(count), np.int32(0)), *[elementwise.mul(x, spread(whole))
-                                                                       for x in (single, inverse)])
-        several = elementwise.gt(count, np.int32(1))
-
-        def rare(usual: Any, several: Any, a: Any) -> Any:
-            several = spread(several)
-            harmless = matrix.on_diagonal(elementwise.mul(usual, number(usual, 0)), number(usual, 1))
-            return select_n(several, usual, _by_singular_values(select_n(several, harmless, a)))
-
-        known = concrete(several)
-        if known is not None:
-            return [rare(usual, several, a) if np.any(known) else usual]
-        types = [type_of(x) for x in (usual, several, a)]
-        branches = tuple([stage(lambda *xs, f=f: [f(*xs)], types, name="adjugate")[0]
-                          for f in (lambda usual, several, a: usual, rare)])
-        some = reduce_max(convert_element_type(several, dtype=dtypes.int32), axes=tuple(range(type_of(several).ndim)))
-        return bind(TABLE["cond"], [some, usual, several, a], {"branches": branches})
+        count = reduce_sum(convert_element_type(zero, dtype=dtypes.int32), axes=(type_of(zero).ndim - 1,))
+        usual = select_n(elementwise.eq(_over(count, a), np.int32(0)), *[elementwise.mul(x, _over(whole, a))
+                                                                        for x in (single, inverse)])
+        return [_where(elementwise.gt(count, np.int32(1)), usual, _by_singular_values, a)]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Outputs, Outputs]:
         out = self(*primals)
         a, factors, _, permutation = primals
-        if isinstance(tangents[0], Zero):
+        a_dot = tangents[0]
+        if isinstance(a_dot, Zero):
             return [out], [Zero(type_of(out).tangent())]
-        change = solve_factored(a, factors, permutation, tangents[0], transpose=False, conjugate=False)
-        shape = matrix.shape_of(out)
-        trace = broadcast_in_dim(_trace(change), shape=shape, dims=tuple(range(len(shape) - 2)))
-        return [out], [sub(elementwise.mul(trace, out), matrix.matmul(change, out))]
+        change = solve_factored(a, _mended(factors)[1], permutation, a_dot, transpose=False, conjugate=False)
+        usual = sub(elementwise.mul(_over(_trace(change), out), out), matrix.matmul(change, out))
+        d = elementwise.abs(matrix.diagonal(factors))
+        singular = elementwise.le(reduce_min(d, axes=(type_of(d).ndim - 1,)), _rounding(d))
+        return [out], [_where(singular, usual, _derivative_by_singular_values, a, a_dot)]
 
     def oracle(self, jax: Any, a: Any, *rest: Any) -> Any:
         a = np.asarray(a)

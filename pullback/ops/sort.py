@@ -14,7 +14,7 @@ from pullback.core.types import ArrayType, Zero
 from pullback.core.vector import broadcast
 from pullback.ops.families import ANY, check_kind
 from pullback.ops.index import GatherDims, GatherScatterMode, gather
-from pullback.ops.move import iota, reshape
+from pullback.ops.move import broadcast_in_dim, iota, reshape
 from pullback.ops.reduce import truth, wide
 
 
@@ -104,6 +104,8 @@ def gathered(b: Any, x: Any, index: Any, axis: int) -> Any:
 def take_along(x: Any, index: Any, axis: int) -> Any:
     """The elements of `x` at positions `index` along `axis`; both have the same other axes."""
     shape = type_of(index).shape
+    if 0 in shape:
+        return x if type_of(x).shape == shape else broadcast_in_dim(type_of(x).dtype.type(0), shape=shape, dims=())
     others = tuple([i for i in range(len(shape)) if i != axis])
     dims = GatherDims((), (axis,), (axis,), others, others)
     return gather(x, reshape(index, shape=(*shape, 1)), dims=dims, sizes=(1,) * len(shape),

@@ -103,16 +103,17 @@ def _kind(eqn: Equation) -> Any:
     """What must be equal for two equations to be the same step of two repetitions."""
     row = place(eqn)
     params: Any = ("row", row[0]) if row is not None else tuple(
-        (name, _shape(value)) for name, value in eqn.params.items())
+        (name, form(value)) for name, value in eqn.params.items())
     return eqn.primitive, params, tuple([(a.type.shape, a.type.dtype) for a in eqn.inputs]), tuple(
         [v.type for v in eqn.outputs])
 
 
-def _shape(value: Any) -> Any:
+def form(value: Any) -> Any:
+    """A param of an equation, with the structure of a program in its place."""
     if isinstance(value, Program):
         return value.memo(structure)
     if isinstance(value, tuple) and any(isinstance(x, Program) for x in value):
-        return tuple([_shape(x) for x in value])
+        return tuple([form(x) for x in value])
     return value
 
 
@@ -126,7 +127,7 @@ def structure(program: Program) -> Any:
         return type(atom.value), repr(atom.value), atom.type
     return (tuple(map(name, program.inputs)),
             tuple([(eqn.primitive, tuple(map(name, eqn.inputs)), tuple(map(name, eqn.outputs)),
-                    tuple((k, _shape(v)) for k, v in eqn.params.items())) for eqn in program.equations]),
+                    tuple((k, form(v)) for k, v in eqn.params.items())) for eqn in program.equations]),
             tuple(map(name, program.outputs)))
 
 

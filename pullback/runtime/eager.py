@@ -20,9 +20,22 @@ from pullback.core.trace import Trace, Tracer, leaked, set_base, type_of
 from pullback.core.types import ArrayType, is_scalar, scalar_type
 from pullback.ops import strong  # noqa: F401  # interpret/mark.py and rules choose its operations by name
 from pullback.passes import key_reuse
+from pullback.passes.stretches import form
 from pullback.runtime import leaks  # noqa: F401  # installs the check of check_tracer_leaks
 from pullback.runtime.executable import executable
-from pullback.runtime.schedule import Schedule, array, is_large, loud, ndarray, plan, quiet, schedule
+from pullback.runtime.schedule import (
+    Finite,
+    Schedule,
+    are_finite,
+    array,
+    is_large,
+    is_unlike,
+    loud,
+    ndarray,
+    plan,
+    quiet,
+    schedule,
+)
 
 
 class EagerTrace(Trace):
@@ -50,12 +63,14 @@ class EagerTrace(Trace):
             if planned:
                 token = quiet()
                 try:
-                    arrays = primitive.numpy(*[
-                        (arg.numpy() if arg._host is None else arg._host) if arg.__class__ is ConcreteArray
-                        else ndarray(arg) for arg in args], **params)
+                    given = [(arg.numpy() if arg._host is None else arg._host) if arg.__class__ is ConcreteArray
+                             else ndarray(arg) for arg in args]
+                    arrays = primitive.numpy(*given, **params)
+                    counts = planned.__class__ is not Finite or are_finite([*given, *arrays])
                 finally:
                     loud(token)
-                return [array(t, a) for t, a in zip(planned, arrays, strict=True)]
+                if counts:
+                    return [array(t, a) for t, a in zip(planned, arrays, strict=True)]
         return self._carefully(primitive, args, types, params)
 
     def _carefully(self, primitive: Primitive, args: Sequence[Any], types: list[ArrayType], params: dict[str, Any]
@@ -75,9 +90,12 @@ class EagerTrace(Trace):
             token = quiet()
             try:
                 arrays = primitive.numpy(*[ndarray(arg) for arg in args], **params)
+                counts = where != "auto" or not is_unlike(primitive, types) or are_finite(
+                    [*map(ndarray, args), *arrays])
             finally:
                 loud(token)
-            results = [array(t, a) for t, a in zip(out_types, arrays, strict=True)]
+            results = [array(t, a) for t, a in zip(out_types, arrays, strict=True)] if counts else (
+                compiled(primitive, tuple(types), params)(args))
         if keys:
             key_reuse.attach(results, keys)
         if config.debug_nans.value or config.debug_infs.value:
@@ -107,6 +125,7 @@ def _closed_over(tracer: Tracer) -> TypeError:
         fix="pass the value to that function as an argument; do not close over it")
 
 
+_KEPT = 512
 _single: dict[Any, Any] = {}
 
 
@@ -119,9 +138,14 @@ def compiled(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[st
     """One operation as a compiled function of the list of its operands."""
     if len(primitive.programs) == 1 and primitive.runs_program:
         return executable(params[primitive.programs[0]])
-    key = (primitive, types, *params.items())
+    # A loop is staged anew in each call; where it does the same again, what was compiled for it serves again. What has
+    # effects may tell of the line that asked for it.
+    effects = primitive.programs and primitive.effects(params)
+    key = (primitive, types, *(params.items() if effects else [(name, form(value)) for name, value in params.items()]))
     program = _single.get(key)
     if program is None:
+        if len(_single) >= _KEPT:
+            _single.clear()
         program = _single[key] = single(primitive, types, params)
     return executable(program)
 

@@ -22,6 +22,7 @@ from pullback.core.trace import Trace, Tracer, set_leak_check
 __all__ = ["check"]
 
 _FARTHEST = 4000  # objects looked at for one tracer
+_TOGETHER = 32  # objects whose holders are looked for at once: each time goes through all objects of the process
 _NAMED = 5  # tracers named in a message
 
 
@@ -89,13 +90,14 @@ class _Search:
         """The name of what holds a tracer, with the way from there; None if only pullback does."""
         if id(tracer) in self.variables:
             return self._variable(tracer, "")
-        level, unnamed, seen = [(tracer, "")], None, {id(tracer)}
-        while level and len(seen) < _FARTHEST:
-            items = [item for item, _ in level]
+        queue, done, unnamed, seen = [(tracer, "")], 0, None, {id(tracer)}
+        while done < len(queue) and len(seen) < _FARTHEST:
+            level = queue[done:done + _TOGETHER]
+            done += len(level)
+            items = tuple([item for item, _ in level])  # a tuple is passed on as it is, and so not found itself
             place = {id(item): index for index, item in enumerate(items)}
-            seen.update(map(id, (level, items, *level)))
-            above: list[tuple[Any, str]] = []
-            for by in gc.get_referrers(*items):  # of a whole level at once: it goes through all objects there are
+            seen.update(map(id, (items, *level)))
+            for by in gc.get_referrers(*items):
                 if id(by) in seen or not self.counts(by):
                     continue
                 seen.add(id(by))
@@ -118,8 +120,7 @@ class _Search:
                     unnamed = unnamed or f"the attribute {to_here[1:]} of a {type(by).__name__}"
                 elif isinstance(by, types.FunctionType) and not is_internal(by.__code__.co_filename):
                     unnamed = unnamed or f"a function{way}"
-                above.append((by, to_here))
-            level = above
+                queue.append((by, to_here))
         return unnamed
 
     def _variable(self, x: Any, way: str) -> str:

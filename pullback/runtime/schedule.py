@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import cmath
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pullback.core import dtypes
 from pullback.core.array import ConcreteArray
 from pullback.core.primitive import Primitive
 from pullback.core.program import Atom, Literal, Program
@@ -22,6 +24,22 @@ def is_large(types: Sequence[ArrayType], out_types: Sequence[ArrayType]) -> bool
     return sum([t.size for t in types]) + sum([t.size for t in out_types]) > _LARGE
 
 
+# What NumPy makes of complex infinities and NaNs, and of a division by 0, is in these not what XLA makes of them.
+_UNLIKE = frozenset("abs asinh atan atanh div exp exp2 expm1 integer_pow logistic pow rsqrt sign sqrt".split())
+
+
+class Finite(list[ArrayType]):
+    """The types of results of NumPy that count only where they and the operands are finite."""
+
+
+def is_unlike(primitive: Primitive, types: Sequence[ArrayType]) -> bool:
+    return primitive.name in _UNLIKE and dtypes.is_complex(types[0].dtype)
+
+
+def are_finite(arrays: Sequence[Any]) -> bool:
+    return all([cmath.isfinite(np.add.reduce(a, axis=None)) for a in arrays])  # a sum, since it is quickly made
+
+
 def plan(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str, Any]) -> Sequence[ArrayType]:
     """The types of the results of an operation that runs on NumPy; nothing for one that does not, or not simply."""
     if len(primitive.plans) > 4096:
@@ -30,7 +48,7 @@ def plan(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str, A
     if primitive.programs or primitive.slow_reference or primitive.expands("numpy") or primitive.parallel and is_large(
             types, out_types):
         return ()
-    return out_types
+    return Finite(out_types) if is_unlike(primitive, types) else out_types
 
 
 # numpy.errstate(all="ignore") without its cost, which is that of three operations.
@@ -128,8 +146,10 @@ def schedule(program: Program) -> Schedule | None:
 
     rows = []
     for eqn in program.equations:
-        if eqn.primitive.transparent or eqn.effects or not plan(
-                eqn.primitive, tuple([a.type for a in eqn.inputs]), eqn.params):
+        if eqn.primitive.transparent or eqn.effects:
+            return None
+        planned = plan(eqn.primitive, tuple([a.type for a in eqn.inputs]), eqn.params)
+        if not planned or planned.__class__ is Finite:
             return None
         operands = tuple([place(a) for a in eqn.inputs])
         results = tuple([place(v) for v in eqn.outputs])

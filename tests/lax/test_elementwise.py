@@ -161,11 +161,51 @@ def test_weak_types_of_two(name):
         check(name, *args, rtol=1e-6)
 
 
-def test_scalars_take_the_dtype_of_arrays():
-    """More than jax allows: it refuses a bfloat16 array and a Python float."""
-    x = ours(jnp.bfloat16([1, 2]))
-    assert lax.add(x, 1.5).dtype == ml_dtypes.bfloat16 and not lax.add(x, 1.5).weak_type
-    assert lax.mul(ours(jnp.int8([1, 2])), 3).dtype == np.int8
+OTHER_SCALARS = """
+    lax.add(x, 1)
+    lax.add(x, 1j)
+    lax.mul(y, 1.5)
+    lax.sub(z, 1)
+    lax.max(jnp.asarray(1), y)
+    lax.pow(y, 2.5)
+    lax.eq(x, True)
+    lax.nextafter(y, 2.5)
+    lax.mulhi(z, 1)
+    lax.bitwise_and(z, 1)
+    lax.clamp(0, x, 1)
+    lax.pad(y, 0.0, [(1, 1, 0)])
+    lax.igamma(x, 2)
+    lax.select(True, x, 1.0)
+    lax.select(x > 0, 1.0, 2.0)
+    lax.select_n(x > 0, x, jnp.float32(1))
+    lax.rng_uniform(1, 2.5, (2,))
+    lax.dynamic_update_index_in_dim(x, 1, 0, 0)
+    lax.scatter_add(x, jnp.array([[0]]), jnp.full((1,), 1), lax.ScatterDimensionNumbers((), (0,), (0,)))
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("text", OTHER_SCALARS, ids=str.strip)
+def test_a_scalar_of_another_dtype_is_refused(text):
+    values = [jnp.float32([1, 2]), jnp.bfloat16([1, 2]), jnp.uint8([1, 2])]
+    with pytest.raises((TypeError, ValueError)) as theirs:
+        eval(text, {"lax": jax.lax, "jnp": jnp, **dict(zip("xyz", values))})
+    with pytest.raises(type(theirs.value), match="fix: "):
+        eval(text, {"lax": lax, "jnp": pullback.numpy, **dict(zip("xyz", map(ours, values)))})
+
+
+@pytest.mark.parametrize("out_dtype", ["float16", "float32", "int32", "complex64", "bool"])
+def test_products_in_a_dtype_of_their_own(out_dtype):
+    for args in ((jnp.float32([1.5, -2.5]), jnp.float32(1.7)), (jnp.int32([3, -1]), 2.5), (jnp.uint8([200, 3]), 2),
+                 (2, 3), (2.5, jnp.bfloat16(2)), (jnp.complex64([1 + 2j]), 1j)):
+        check("mul", *args, out_dtype=out_dtype)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # of jax, which casts with NumPy
+@pytest.mark.parametrize("filling", [float("nan"), float("inf"), -float("inf"), 1e20, 300.7, -1.5])
+def test_floats_beyond_the_integers(filling):
+    for dtype in ("int32", "uint8", "int8"):
+        check("full", (2,), filling, dtype)
+        check("full_like", jnp.zeros(2, dtype), filling)
 
 
 @pytest.mark.parametrize("shapes", [((3, 1), (1, 3)), ((3,), (1,)), ((), (2, 3)), ((2, 3), ()),

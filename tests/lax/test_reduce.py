@@ -230,17 +230,26 @@ def test_reduce_of_trees():
 
 
 @pytest.mark.parametrize("x, init", [(ints, 0.0), (f32(2, 3).astype(dtypes.bfloat16), 0.0),
-                                     (f32(2, 3), np.int32(0))],
-                         ids=["int", "bfloat16", "float"])
-def test_reduce_converts_the_initial_value(x, init):
+                                     (f32(2, 3), np.int32(0)), (ints, False)],
+                         ids=["int", "bfloat16", "float", "bool"])
+def test_an_identity_of_another_dtype(x, init):
     same(lambda lax, x: lax.reduce(x, init, lax.add, (0,)), x)
+    same(lambda lax, x: lax.reduce_window(x, init, lax.add, (1, 2)), x)
 
 
-def test_reduce_converts_where_jax_refuses_to():
-    assert lax.reduce(value(ints), 2.0, lax.add, (0, 1)).item() == 2 + ints.sum()
-    with pytest.raises(TypeError,
-                       match=r"the initial value 1.5 does not fit the dtype of its operand i32\[2,3\]"):
-        lax.reduce(value(ints), 1.5, lax.add, (0, 1))
+def test_an_infinity_as_identity_of_integers():
+    same(lambda lax, x: lax.reduce(x, -np.inf, lax.max, (0,)), ints)
+    same(lambda lax, x: lax.reduce(x[:0], np.inf, lax.min, (0,)), ints)
+
+
+@pytest.mark.parametrize("call", [lambda lax, x: lax.reduce(x, 2.0, lax.add, (0, 1)),
+                                  lambda lax, x: lax.reduce(x, 0.0, lambda x, y: 2 * x + y, (0,)),
+                                  lambda lax, x: lax.reduce_window(x, 2.0, lax.add, (1, 2))])
+def test_another_initial_value_has_the_dtype_of_its_operand(call):
+    with pytest.raises(TypeError):
+        call(jax.lax, ints)
+    with pytest.raises(TypeError, match=r"the initial value [02].0 does not have the dtype of its operand i32\[2,3\]"):
+        call(lax, value(ints))
 
 
 def test_reduce_of_bits():

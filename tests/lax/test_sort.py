@@ -1,5 +1,6 @@
 """lax.sort, sort_key_val, top_k, against real jax."""
 
+import jax
 import numpy as np
 import pytest
 
@@ -146,6 +147,10 @@ def test_approximate_top_k_is_exact():
     x = f32(3, 9)
     same(lambda lax, x: lax.approx_max_k(x, 2), x)
     same(lambda lax, x: lax.approx_min_k(x, 2), x)
+    x = np.float32([np.nan, 0.0, -0.0, 1, -np.inf, 3, 0.0, -0.0, np.nan])
+    same(lambda lax, x: lax.approx_max_k(x, 8), x)
+    if jax.__version_info__ >= (0, 11):  # before, NaN came first among the smallest too
+        same(lambda lax, x: lax.approx_min_k(x, 8), x)
 
 
 @pytest.mark.parametrize("call, error, message", [

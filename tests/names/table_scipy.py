@@ -195,7 +195,7 @@ DISTRIBUTIONS = {
     "gumbel_r": "X | X, V, W | 1",
     "laplace": "X | X, V, W | 1",
     "logistic": "X | X, V, W | 1",
-    "multinomial": "jnp.array([1, 2, 2]), 5, W / W.sum() | jnp.array([1, 2, 1]), 5, W",
+    "multinomial": "jnp.array([1, 2, 2]), 5, nn.softmax(W) | jnp.array([1, 2, 1]), 5, W",
     "multivariate_normal": "V, V, D | X, V, D | V, V, V | V, 0.0, 1.0 | 0.5, 0.0, 1.0 | V, V, X",
     "nbinom": "pi4(3), 5, W | 2, 5, 0.3",
     "norm": "X | X, V, W | 1 | U, 0, 2",

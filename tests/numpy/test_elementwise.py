@@ -352,11 +352,13 @@ def test_closeness():
     assert bool(pnp.array_equiv(ours(np.ones((2, 3))), 1)) and not bool(pnp.array_equiv([1, 2], [1, 2, 3]))
 
 
-def test_ints_beyond_the_dtype_compare_as_what_they_are():
-    x = pnp.array([0, 255], pnp.uint8)
-    assert np.asarray(x == -1).tolist() == [False, False] and np.asarray(x < 300).tolist() == [True, True]
-    assert np.asarray(-1 < x).tolist() == [True, True] and np.asarray(x != 300).tolist() == [True, True]
-    assert np.asarray(pnp.int32(2**31 - 1) < 2**31).item() is True
+@pytest.mark.parametrize("wide", [False, True])
+def test_ints_beyond_the_dtype_compare_as_what_they_are(wide):
+    with pullback.enable_x64(wide):
+        x = pnp.array([0, 255], pnp.uint8)
+        assert np.asarray(x == -1).tolist() == [False, False] and np.asarray(x < 300).tolist() == [True, True]
+        assert np.asarray(-1 < x).tolist() == [True, True] and np.asarray(x != 300).tolist() == [True, True]
+        assert np.asarray(pnp.int32(2**31 - 1) < 2**31).item() is True
 
 
 def test_what_an_object_is():
@@ -412,7 +414,8 @@ def test_piecewise():
     low, high = count > 0, count > 1
     for conditions, functions, more in (
             ([low, high], [1, 2], ()), ([low, high], [1.5, lambda v: v * 10, -7], ()),
-            ([low], [lambda v, k: v + k], (10,)), ([low], [1, lambda v: v + 0.5], ())):
+            ([low], [lambda v, k: v + k], (10,)), ([low], [1, lambda v: v + 0.5], ()),
+            ([np.stack([low, high])], [lambda v: v * 10, 7], ())):
         same(lambda x, f=functions, c=conditions, m=more: pnp.piecewise(x, ours(c), f, *m),
              lambda x, f=functions, c=conditions, m=more: jnp.piecewise(x, c, f, *m), count)
     with pytest.raises(ValueError, match="1 conditions and 3 functions"):

@@ -23,6 +23,7 @@ def bits(text):
 
 
 def test_signs_of_zeros():
+    # The sign of a NaN that max returns is not even the same in jax's eager and jitted code.
     same_expressions(bits("""
         jnp.max(x[:2])
         jnp.max(x[1::-1])
@@ -33,8 +34,8 @@ def test_signs_of_zeros():
         jnp.maximum(x[1], x[0])
         jnp.minimum(x[0], x[1])
         jnp.minimum(x[1], x[0])
-        lax.max(y, y[::-1])
-        lax.min(y, y[::-1])
+        jnp.abs(lax.max(y, y[::-1]))
+        jnp.abs(lax.min(y, y[::-1]))
         jnp.clip(x, 0., 0.)
         jnp.clip(x, -0., 0.)
         jnp.sum(x[1:2])
@@ -69,6 +70,41 @@ def test_order_of_nans_and_zeros():
         jnp.argmin(x[:2])
         jnp.searchsorted(jnp.sort(x), x)""", Z, PAYLOAD)
     same_expressions("jnp.unique(x)\njnp.unique(x, equal_nan=False)", Z, known=True)
+
+
+COMPLEX = np.array([complex(a, b) for a in (0.0, -0.0, 1.0, -1.0, INF, -INF, NAN) for b in (0.0, -1.0, INF, NAN)],
+                   np.complex64)
+
+
+def test_complex_infinities():
+    """Eager evaluation gives what compiled code gives, not what NumPy gives."""
+    unary = ("sign square sqrt reciprocal exp expm1 exp2 log log2 log10 log1p sin cos tan arctan sinh cosh "
+             "tanh isfinite isnan angle").split() + ["sinc"] * (jax.__version_info__ >= (0, 11))
+    unary += ["abs"] * (jax.__version_info__ < (0, 12))  # jax 0.12: inf beside a NaN
+    same_expressions("\n".join([*(f"jnp.{name}(x)" for name in unary), "lax.rsqrt(x)", "lax.logistic(x)", "x / x[::-1]",
+                                "1 / x", "x * x[::-1]", "x ** x[::-1]", "x ** 2"]), COMPLEX)
+
+
+def test_a_nan_stays_in_running_sums():
+    same_expressions("\n".join(f"lax.{name}(x)" for name in ("cumsum", "cumprod", "cumlogsumexp")),
+                     np.complex64([0, 1, NAN, 1, -INF, 2]))
+
+
+def test_floats_beyond_the_range_of_integers():
+    """As compiled code has them; jax, too, where it does not leave them to NumPy."""
+    x, last = jnp.arange(3), 2 ** 31 - 1
+    for got, wanted in ((jnp.full(2, INF, "int8"), [127, 127]), (jnp.full_like(x, -INF), [-last - 1] * 3),
+                        (jnp.full_like(x, NAN), [0, 0, 0]), (jnp.max(x, initial=-INF), 2), (jnp.min(x, initial=INF), 0),
+                        (jnp.insert(x, 1, 1e20), [0, last, 1, 2]), (jnp.full(2, 300.7, "uint8"), [255, 255]),
+                        (jnp.pad(x, (0, 1), constant_values=-1e20)[-1], -last - 1)):
+        assert got.tolist() == wanted
+
+
+def test_ends_of_linspace():
+    same_expressions("""
+        jnp.linspace(x[0], x[1], 11)[-1]
+        jnp.linspace(x[0], x[1], 11, dtype='float16')[-1]
+        jnp.linspace(x, x[::-1], 7)[-1]""", np.float16([0.0721, 0.4739]), rtol=0, atol=0)
 
 
 NARROW_FLOATS = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz")

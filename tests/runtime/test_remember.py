@@ -55,6 +55,15 @@ def test_a_call_that_looks_at_numbers_goes_on_as_it_is():
     assert len(runs) == 4  # once in vain
 
 
+def test_a_power_whose_exponent_is_a_known_integer_is_the_same_in_each_call():
+    x, two, less = jnp.ones(2, np.int32) + 1.0, jnp.asarray(2), jnp.asarray(-2)
+    for _ in range(3):
+        for power in (jnp.power, lambda a, b: a ** b):
+            assert power(x, two).weak_type
+            with pytest.raises(TypeError, match="exponent -2"):
+                power(jnp.ones(2, np.int32), less)
+
+
 def test_errors_and_warnings_come_every_time():
     x = jnp.ones((2, 3))
     for _ in range(4):

@@ -117,8 +117,8 @@ def _computable(a: ArrayLike) -> tuple[Any, Any]:
 def det(a: ArrayLike) -> Array:
     """The determinants of matrices; 1 of one without elements.
 
-    The derivative is that of cofactors, also where a matrix is singular. From 4 rows on, second derivatives are NaN
-    there.
+    First and second derivatives are those of the polynomial, also where a matrix is singular. From 4 rows on, third
+    ones are inaccurate or NaN where it is singular and has singular values that are equal or nearly so.
 
     Args:
       a: number[..., n, n]

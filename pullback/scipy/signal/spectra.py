@@ -39,7 +39,11 @@ def _window(window: Any, nperseg: int | None, default: int, n: int | None, dtype
             if nperseg is not None:
                 warnings.warn(f"nperseg is {size}, the signal has {n} samples: nperseg = {n} is taken", stacklevel=4)
             size = n
-        return array(get_window(window, size).astype(dtype)), size
+        try:
+            return array(get_window(window, size).astype(dtype)), size
+        except ValueError as error:
+            raise errors.value_error(f"window is {window!r}: {error}", fix="pass a name that scipy.signal.get_window "
+                                     "knows, or the window as an array") from None
     w = array(window)
     if w.type.ndim != 1:
         raise errors.value_error(f"window is {w.type}, one axis is required", fix="pass a vector, or a name")

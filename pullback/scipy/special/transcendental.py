@@ -280,7 +280,7 @@ def spence(x: ArrayLike) -> Array:
     """Spence's function: minus the integral of log(t) / (t - 1) from 1 to x; the dilogarithm of 1 - x.
 
     Args:
-      x: float[...]; NaN of negative numbers. At 0 the derivative is -inf.
+      x: float[...]; NaN of negative numbers and of infinity. At 0 the derivative is -inf.
 
     Example:
       >>> jsp.special.spence(jnp.array([1.0]))

@@ -18,8 +18,10 @@ __all__ = ["inside", "reals", "standard"]
 def reals(*args: ArrayLike) -> list[Any]:
     """The arguments as arrays of one float dtype."""
     values = promoted_inexact(*args)
-    if any([not is_scalar(v) and type_of(v).dtype == bool for v in map(operand, args)]):
-        values = [retype(v, type_of(v).dtype) for v in values]  # beside weak parameters, truth values are not weak
+    if not all([type_of(v).weak for v in values]) or any(
+            [not is_scalar(v) and type_of(v).dtype == bool for v in map(operand, args)]):
+        # No result that is made of one argument alone is weak beside another that is not, or beside truth values.
+        values = [retype(v, type_of(v).dtype) for v in values]
     return [array(v) for v in values]
 
 

@@ -20,12 +20,17 @@ def logpdf(x: ArrayLike, c: ArrayLike) -> Array:
       c: float[...], the concentration, between 0 and 1; NaN of others.
     """
     x, c = reals(x, c)
+    return jnp.where((c > 0) & (c < 1), _logpdf(x, c), math.nan)
+
+
+def _logpdf(x: Array, c: Array) -> Array:
     square = c * c
     value = jnp.log1p(-square) - math.log(2 * math.pi) - jnp.log(1 + square - 2 * c * jnp.cos(x))
-    value = inside((x >= 0) & (x <= 2 * math.pi), value, x)
-    return jnp.where((c > 0) & (c < 1), value, math.nan)
+    return inside((x >= 0) & (x <= 2 * math.pi), value, x)
 
 
 def pdf(x: ArrayLike, c: ArrayLike) -> Array:
     """The density at x."""
-    return jnp.exp(logpdf(x, c))
+    x, c = reals(x, c)
+    # NaN comes last: XLA's exp makes a number of a NaN that fills its whole operand.
+    return jnp.where((c > 0) & (c < 1), jnp.exp(_logpdf(x, c)), math.nan)
