@@ -575,7 +575,9 @@ class Adjugate(OfFactors):
         change = solve_factored(a, _mended(factors)[1], permutation, a_dot, transpose=False, conjugate=False)
         usual = sub(elementwise.mul(_over(_trace(change), out), out), matrix.matmul(change, out))
         d = elementwise.abs(matrix.diagonal(factors))
-        singular = elementwise.le(reduce_min(d, axes=(type_of(d).ndim - 1,)), _rounding(d))
+        # Dividing by a pivot p loses max(d) / p in precision: by no more than the root of it.
+        least = elementwise.mul(_rounding(d), number(d, float(dtypes.finfo(type_of(d).dtype).eps) ** -0.5))
+        singular = elementwise.le(reduce_min(d, axes=(type_of(d).ndim - 1,)), least)
         return [out], [_where(singular, usual, _derivative_by_singular_values, a, a_dot)]
 
     def oracle(self, jax: Any, a: Any, *rest: Any) -> Any:

@@ -134,13 +134,10 @@ def test_bit_generator_of_lax():
     (lambda k: lax.rng_bit_generator(np.uint32([1, 2]), (2,)), r"u32\[4\] or u64\[2\] is required"),
     (lambda k: lax.rng_bit_generator(np.uint32([1, 2, 3, 4]), (2,), np.int32), "uint8, uint16, uint32 or uint64"),
     (lambda k: lax.rng_bit_generator(np.uint32([1, 2, 3, 4]), (2,), algorithm=7), "algorithm is 7"),
-    (lambda k: lax.rng_uniform(0.0, 1, (2,)), None),
+    (lambda k: lax.rng_uniform(0.0, 1, (2,)), "real numbers of one dtype are required"),
     (lambda k: lax.rng_uniform(np.zeros(2), 1.0, (2,)), "without axes"),
 ])
 def test_errors(call, message):
-    if message is None:  # a Python int takes the dtype of the float beside it
-        assert call(random.key(0)).dtype == np.float32
-        return
     with pytest.raises((TypeError, ValueError), match=message):
         call(random.key(0))
 
