@@ -302,6 +302,7 @@ class _Call:
             if own.dtype != t.dtype and not (self.name and _is_identity(init, _MONOIDS[self.name][0])):
                 raise errors.type_error(f"the initial value {init if is_scalar(init) else own} does not have the dtype "
                                         f"of its operand {t}", fix="convert the one or the other")
+        self.inits = [retype(init, t.dtype, t.weak) for init, t in zip(self.inits, types)]
 
     def finish(self, x: Any, reduction: Any) -> Any:
         """The reduction of a single operand from the identity on, joined with the initial value."""
