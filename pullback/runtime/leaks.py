@@ -22,7 +22,6 @@ from pullback.core.trace import Trace, Tracer, set_leak_check
 __all__ = ["check"]
 
 _FARTHEST = 4000  # objects looked at for one tracer
-_TOGETHER = 32  # objects whose holders are looked for at once: each time goes through all objects of the process
 _NAMED = 5  # tracers named in a message
 
 
@@ -90,18 +89,17 @@ class _Search:
         """The name of what holds a tracer, with the way from there; None if only pullback does."""
         if id(tracer) in self.variables:
             return self._variable(tracer, "")
-        queue, done, unnamed, seen = [(tracer, "")], 0, None, {id(tracer)}
-        while done < len(queue) and len(seen) < _FARTHEST:
-            level = queue[done:done + _TOGETHER]
-            done += len(level)
-            items = tuple([item for item, _ in level])  # a tuple is passed on as it is, and so not found itself
-            place = {id(item): index for index, item in enumerate(items)}
-            seen.update(map(id, (items, *level)))
-            for by in gc.get_referrers(*items):
+        queue: deque[tuple[Any, str]] = deque([(tracer, "")])
+        seen = {id(tracer), id(queue)}
+        unnamed = None
+        while queue and len(seen) < _FARTHEST:
+            entry = queue.popleft()
+            item, way = entry
+            seen.add(id(entry))
+            for by in gc.get_referrers(item):
                 if id(by) in seen or not self.counts(by):
                     continue
                 seen.add(id(by))
-                item, way = level[min([place[id(x)] for x in gc.get_referents(by) if id(x) in place])]
                 if id(by) in self.modules:
                     name = self.modules[id(by)]
                     if name.split(".")[0] != "pullback":
