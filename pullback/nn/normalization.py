@@ -58,12 +58,15 @@ def _sum(x: Any, axes: tuple[int, ...]) -> Any:
     return reduce.reduce_sum(x, axes=axes) if axes else x
 
 
+_PEAK = reduce.reduce_max.dropping_nan()
+
+
 def _largest(x: Any, axes: tuple[int, ...]) -> Any:
-    """The largest (real part) along axes, as a constant."""
+    """The largest (real part) along axes, as a constant; a NaN need not be seen, it is in exp(x - largest)."""
     if dtypes.is_complex(x.type.dtype):
         x = ops.real(x)
     x = x if isinstance(x, ConcreteArray) else stop_gradient(x)
-    return reduce.reduce_max(x, axes=axes) if axes else x
+    return _PEAK(x, axes=axes) if axes else x
 
 
 def _shifted(x: Any, largest: Any, axes: tuple[int, ...]) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 from pullback.core import dtypes
 from pullback.core.types import ArrayType
 from pullback.ops import fits
+from pullback.ops.truth import truth
 
 # Below this size the separate kernels that a branch needs cost more than they save.
 _MANY = 1024
@@ -98,9 +99,8 @@ def within(plain: str, size: Callable[..., Any], limit: float, formula: Callable
         if dtypes.kind(t.dtype) != "f" or t.dtype.itemsize > 4 or t.size < _MANY:
             return b.op(plain, operands, t)
         sizes = b.op("stablehlo.abs", [size(b, *operands)], t)
-        largest, = b.reduce([sizes], [b.full(0, t.with_shape(()))], range(t.ndim),
-                            lambda inner, u, v: [inner.max(u, v)])
-        near = b.compare("LT", largest, b.full(min(limit, float(dtypes.finfo(t.dtype).max)), largest.type))
+        bound = b.full(min(limit, float(dtypes.finfo(t.dtype).max)), t)
+        near = truth(b, b.compare("LT", sizes, bound), range(t.ndim), any_of=False)
         regions = [b.region([], lambda inner: [inner.op(plain, operands, t)]),
                    b.region([], lambda inner: [formula(inner, *operands)])]
         return b.multi("stablehlo.case", [b.convert(near, dtypes.int32)], [t], "", regions)[0]

@@ -175,7 +175,7 @@ def _abs_tangent(t: Any, out: Any, x: Any) -> Any:
     return select_n(ge(x, number(x, 0)), neg(t), t)
 
 
-def _extreme(reference: Callable[..., Any], operation: str, direction: str) -> tuple[Any, Any]:
+def _extreme(reference: Callable[..., Any], direction: str) -> tuple[Any, Any]:
     """NumPy and StableHLO of max and min; complex numbers are ordered by real, then by imaginary part."""
 
     def signed_zeros(out: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -193,7 +193,7 @@ def _extreme(reference: Callable[..., Any], operation: str, direction: str) -> t
     def hlo(b: Any, x: Any, y: Any) -> Any:
         out = b.outputs[0]
         if dtypes.kind(out.dtype) != "c":
-            return b.op(f"stablehlo.{operation}", [x, y], out)
+            return b.max(x, y) if direction == "GT" else b.min(x, y)
         part = ArrayType(out.shape, dtypes.to_real(out.dtype))
         xr, xi, yr, yi = (b.op(f"stablehlo.{name}", [v], part) for v in (x, y) for name in ("real", "imag"))
         tie = b.and_(b.compare("EQ", xr, yr), b.compare(direction, xi, yi))
@@ -245,10 +245,10 @@ sign = Pointwise("sign", _sign, _sign_hlo, [_sign_tangent], kinds=NUMBER, edges=
 abs = Pointwise("abs", np.abs, "abs", [_abs_tangent], kinds="ifc", result=dtypes.to_real,
                 edges=[(_SPECIAL,), (np.int8([-128, 1]),)],
                 doc="|x|. At 0 the derivative is 1, for complex x it is 0.")
-max = Pointwise("max", *_extreme(np.maximum, "maximum", "GT"),
+max = Pointwise("max", *_extreme(np.maximum, "GT"),
                 [_share, lambda t, out, x, y: _share(t, out, y, x)], kinds=ANY, edges=[_PAIRS, _INT_PAIRS],
                 doc="The larger of x and y; NaN if either is. Where they are equal, each counts half.")
-min = Pointwise("min", *_extreme(np.minimum, "minimum", "LT"),
+min = Pointwise("min", *_extreme(np.minimum, "LT"),
                 [_share, lambda t, out, x, y: _share(t, out, y, x)], kinds=ANY, edges=[_PAIRS, _INT_PAIRS],
                 doc="The smaller of x and y; NaN if either is. Where they are equal, each counts half.")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pullback.ops.elementwise import Pointwise, eq, exp, exp2, mul, number, select_n, sub
 from pullback.ops.families import FLOAT
-from pullback.ops.reduce import truth
+from pullback.ops.truth import truth
 
 _NUMBERS = (0, -0.0, 1, -2.5, 90, -200, math.inf, -math.inf, math.nan)
 _PAIRS = tuple(a.astype(np.float32).ravel() for a in np.meshgrid(_NUMBERS, _NUMBERS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from pullback.ops import elementwise
 from pullback.ops.convert import convert_element_type
 from pullback.ops.families import ANY, BITS, NUMBER, check_kind
 from pullback.ops.move import broadcast_in_dim, concatenate, reshape, slice, transpose
+from pullback.ops.truth import LONG, truth
 
 Axes = tuple[int, ...]
 
@@ -88,9 +90,10 @@ def complex_extreme(b: Any, direction: str, x: Any, y: Any) -> Any:
 
 
 def extreme(b: Any, direction: str, x: Any, y: Any) -> Any:
+    """The larger ('GT') or smaller ('LT') of x and y. As all of a reduction it may drop a NaN: see ReduceExtreme."""
     if dtypes.is_complex(x.type.dtype):
         return complex_extreme(b, direction, x, y)
-    return b.max(x, y) if direction == "GT" else b.min(x, y)
+    return b.op("stablehlo.maximum" if direction == "GT" else "stablehlo.minimum", [x, y], x.type)
 
 
 class Reduce(Primitive):
@@ -186,6 +189,14 @@ def check_reduced(x: ArrayType, axes: Axes) -> None:
 
 
 class ReduceSum(Reduce):
+    def hlo(self, b: Any, x: Any, *, axes: Axes) -> Outputs:
+        if not (x.type.dtype in b.DROPS_NAN and _thin(x.type.shape, axes)):
+            return super().hlo(b, x, axes=axes)
+
+        def add(b: Any, x: Any, y: Any) -> Outputs:  # with the barrier it is no sum that the library knows
+            return [b.op("stablehlo.optimization_barrier", [b.add(x, y)], x.type)]
+        return b.reduce([x], [b.full(0, x.type.with_shape(()))], axes, add)
+
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, axes: Axes) -> tuple[Outputs, Outputs]:
         return [self(*primals, axes=axes)], [self(*tangents, axes=axes)]
 
@@ -224,7 +235,52 @@ def _product(x: Any, axes: Axes) -> Any:
 
 
 class ReduceExtreme(Reduce):
-    """max or min; among ties the tangent is their mean."""
+    """max or min; among ties the tangent is their mean.
+
+    XLA hands reductions of many elements on a CPU to a library that drops NaN, and leaves `maximum` to it. So these
+    are written in other words (`_shown`), unless `drops_nan`, which is several times as fast along rows.
+    """
+
+    drops_nan = False
+
+    def dropping_nan(self) -> ReduceExtreme:
+        """This operation, but where there is a NaN its result is any number: for what exp(x) is scaled by."""
+        other = copy.copy(self)
+        other.plans, other._types, other._expands = {}, {}, {}
+        other.drops_nan = True
+        return other
+
+    def hlo(self, b: Any, x: Any, *, axes: Axes) -> Outputs:
+        if axes and not self.drops_nan and x.type.size >= LIBRARY and x.type.dtype in b.DROPS_NAN:
+            return [self._shown(b, x, axes)]
+        return super().hlo(b, x, axes=axes)
+
+    def _shown(self, b: Any, x: Any, axes: Axes) -> Any:
+        """The reduction with the NaN that is in it, by kernels that XLA makes quick."""
+        largest = self.ufunc is np.maximum
+        init = b.full(self.identity(x.type.dtype), x.type.with_shape(()))
+
+        def of_columns(b: Any, x: Any, y: Any) -> Outputs:
+            return [b.max(x, y) if largest else b.min(x, y)]
+
+        def of_rows(b: Any, x: Any, y: Any) -> Outputs:  # as code for vectors, which `of_columns` is not
+            return [b.select(b.or_(b.compare("GT" if largest else "LT", x, y), b.compare("NE", x, x)), x, y)]
+
+        shape = x.type.shape
+        kept = len(shape)
+        while kept and kept - 1 in axes:
+            kept -= 1
+        if kept == len(shape):
+            return b.reduce([x], [init], axes, of_columns)[0]
+        row = math.prod(shape[kept:])
+        width = _near_root(row)
+        if row < LONG_ROW or width == 1:
+            return b.reduce([x], [init], axes, of_rows)[0]
+        # Long rows are folded, and reduced as columns first.
+        x = b.reshape(x, (*shape[:kept], row // width, width))
+        first = [*[axis for axis in axes if axis < kept], kept]
+        x = b.reduce([x], [init], first, of_columns)[0]
+        return b.reduce([x], [init], [x.type.ndim - 1], of_rows)[0]
 
     def numpy(self, x: np.ndarray, *, axes: Axes) -> Outputs:  # type: ignore[override]
         (out,) = super().numpy(x, axes=axes)
@@ -246,6 +302,32 @@ class ReduceExtreme(Reduce):
         return [out], [elementwise.div(reduce_sum(elementwise.mul(x_dot, where), axes=axes), count)]
 
 
+LIBRARY = 4096  # elements from which on XLA lets the library reduce
+LONG_ROW = 512
+
+
+def _thin(shape: Sequence[int], axes: Axes) -> bool:
+    """Whether the library takes two to eight times as long for this sum as a kernel of XLA's own."""
+    size, rank = math.prod(shape), len(shape)
+    if size < 2 * LIBRARY or len(axes) == rank:
+        return False
+    start = rank
+    while (start - 1 in axes) == (rank - 1 in axes):
+        start -= 1
+    run = math.prod(shape[start:])  # what lies together and is reduced, or kept
+    if rank - 1 in axes:
+        return run <= 12
+    reduced = math.prod([shape[axis] for axis in axes])
+    return reduced > 1 and (run <= 8 or reduced <= 10 and run <= 64) and size >= 8 * LIBRARY
+
+
+def _near_root(size: int) -> int:
+    """The divisor nearest to the square root of `size`, or 1 where it is far from it."""
+    root = math.isqrt(size)
+    found = next(width for width in range(root, 0, -1) if size % width == 0)
+    return found if 8 * found > root else 1
+
+
 class ReduceBits(Reduce, NoGradient):
     def hlo(self, b: Any, x: Any, *, axes: Axes) -> Outputs:
         if axes and x.type.dtype == dtypes.bool_ and self.name != "reduce_xor":
@@ -254,26 +336,9 @@ class ReduceBits(Reduce, NoGradient):
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
         yield from super().examples(rng)
-        rare = rng.integers(0, _LONG, (3, _LONG + 7)) == 0
+        rare = rng.integers(0, LONG, (3, LONG + 7)) == 0
         yield Example(rare, axes=(1,))
         yield Example(~rare, axes=(1,))
-
-
-def truth(b: Any, x: Any, axes: Sequence[int], any_of: bool) -> Any:
-    """Whether any of the truth values along axes holds, or whether all do.
-
-    XLA's CPU compiler needs a second and more for the `or` of a long row of them, and a twentieth for the largest of as
-    many bytes, which runs as fast.
-    """
-    long = math.prod([x.type.shape[axis] for axis in axes]) > _LONG
-    x = b.convert(x, dtypes.int8) if long else x
-    init = b.full(not any_of, ArrayType((), x.type.dtype))
-    combine = ("max" if any_of else "min") if long else "or_" if any_of else "and_"
-    out = b.reduce([x], [init], axes, lambda b, x, y: [getattr(b, combine)(x, y)])[0]
-    return b.compare("NE", out, b.full(0, out.type)) if long else out
-
-
-_LONG = 1 << 13
 
 
 class ArgExtreme(NoGradient):

@@ -15,7 +15,8 @@ from pullback.core.vector import broadcast
 from pullback.ops.families import ANY, check_kind
 from pullback.ops.index import GatherDims, GatherScatterMode, gather
 from pullback.ops.move import broadcast_in_dim, iota, reshape
-from pullback.ops.reduce import truth, wide
+from pullback.ops.reduce import wide
+from pullback.ops.truth import truth
 
 
 def ordered(x: np.ndarray) -> list[np.ndarray]:

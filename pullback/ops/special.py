@@ -10,7 +10,7 @@ import numpy as np
 
 from pullback.core import dtypes
 from pullback.core.primitive import Example, Outputs
-from pullback.core.types import ArrayType, Zero
+from pullback.core.types import Zero
 from pullback.ops.elementwise import (
     Pointwise,
     add,
@@ -25,6 +25,7 @@ from pullback.ops.elementwise import (
     sub,
 )
 from pullback.ops.families import FLOAT
+from pullback.ops.truth import truth
 
 _SPECIAL = np.array([0, -0.0, 1, -1, 0.5, -0.5, -1.5, -2, 1e-30, -1e-30, 3e38, 1e5, -5.5, 20, math.inf,
                      -math.inf, math.nan], np.float32)
@@ -126,9 +127,7 @@ def _far(b: Any, x: Any, q: Any, name: str, whole: Callable[..., Any]) -> Any:
     """XLA's operation `name`, or where some q is far below 0 `whole(b, x, q, which of them are)`."""
     t = q.type
     far = b.and_(b.compare("LT", q, b.full(_FEW, t)), b.compare("GT", q, b.full(-math.inf, t)))
-    flag = ArrayType((), dtypes.bool_)
-    some = far if not t.ndim else b.reduce(
-        [far], [b.full(False, flag)], range(t.ndim), lambda inner, p, r: [inner.op("stablehlo.or", [p, r], p.type)])[0]
+    some = truth(b, far, range(t.ndim), any_of=True) if t.ndim else far
     regions = [b.region([], lambda inner: [inner.op(name, [x, q], t)]),
                b.region([], lambda inner: [inner.convert(whole(inner, *[
                    inner.convert(v, np.promote_types(t.dtype, np.float32)) for v in (x, q)], far), t.dtype)])]

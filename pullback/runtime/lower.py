@@ -328,10 +328,20 @@ class Builder:
     def div(self, x: Value, y: Value) -> Value:
         return self.op("stablehlo.divide", [x, y], x.type)
 
+    # The library to which XLA hands sums and extremes on a CPU drops a NaN of these dtypes that is the first operand
+    # of maximum or minimum. It has no clamp, which in XLA's own kernels is the same code.
+    DROPS_NAN = frozenset(map(np.dtype, (np.float16, dtypes.bfloat16, np.float32, np.float64)))
+
     def max(self, x: Value, y: Value) -> Value:
+        """The larger of x and y; NaN if either is."""
+        if x.type.dtype in self.DROPS_NAN:
+            return self.op("stablehlo.clamp", [y, x, self.full(np.inf, x.type.with_shape(()))], x.type)
         return self.op("stablehlo.maximum", [x, y], x.type)
 
     def min(self, x: Value, y: Value) -> Value:
+        """The smaller of x and y; NaN if either is."""
+        if x.type.dtype in self.DROPS_NAN:
+            return self.op("stablehlo.clamp", [self.full(-np.inf, x.type.with_shape(())), x, y], x.type)
         return self.op("stablehlo.minimum", [x, y], x.type)
 
     def and_(self, x: Value, y: Value) -> Value:

@@ -7,8 +7,8 @@ A `Buffer` is jaxlib's own array object, which jax patches once it is loaded: it
 
 from __future__ import annotations
 
+import contextlib
 import functools
-import math
 import os
 import platform
 import re
@@ -25,6 +25,7 @@ from pullback.runtime.callbacks import ArrayTypes, HostCallback, callback_calls,
 from pullback.runtime.failures import CompileError, ExecutionError, explained, require_live
 from pullback.runtime.layout import Aval, gathered, read_only, slices_of, widening
 from pullback.runtime.machine import aligned_empty, processor, requested_devices
+from pullback.runtime.outline import WITHOUT_LIBRARY, calls_for_barriers, whole
 
 __all__ = [
     "Buffer", "CompileError", "Compiled", "Device", "ExecutionError", "ResultType", "aligned_empty",
@@ -376,39 +377,18 @@ def compile(text: str, result_types: Sequence[ResultType], *, devices: Sequence[
         arrays to a tuple of arrays; a custom call in the text names one by its position, as `index`.
     Raises: CompileError with XLA's message; ValueError if the number of results differs.
     """
+    one = whole(text) if not (options or devices or host_callbacks) else None
+    if one is not None:
+        with contextlib.suppress(CompileError):  # some operation in a place where XLA has no code for it
+            return _loaded("compile_and_load", one.encode(), result_types, None, WITHOUT_LIBRARY, ())
     if jaxlib_version() < (0, 11):
-        text = _with_calls_for_barriers(text)
+        text = calls_for_barriers(text)
     return _loaded("compile_and_load", text.encode(), result_types, devices, options, host_callbacks or ())
 
 
 @functools.cache
 def jaxlib_version() -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", versions()["jaxlib"])[:2]))
-
-
-_WORTH_A_CALL = 1024  # elements; a call takes about a microsecond
-_BARRIER = re.compile(r'"stablehlo\.optimization_barrier"\((%\w+)\) : \((tensor<[^>]*>)\) -> \(tensor<[^>]*>\)')
-
-
-def _with_calls_for_barriers(text: str) -> str:
-    """A program in which XLA before jaxlib 0.11 keeps barriers of one value: it drops them before it fuses.
-
-    What it keeps is a call that it may not put inline, of a function that returns what it is given.
-    """
-    names: dict[str, str] = {}
-
-    def call(found: re.Match[str]) -> str:
-        value, of = found.groups()
-        if math.prod(map(int, re.findall(r"(\d+)x", of))) < _WORTH_A_CALL:
-            return found.group()
-        name = names.setdefault(of, f"barrier_{len(names)}")
-        return (f'"func.call"({value}) <{{callee = @{name}}}> '
-                f'{{mhlo.frontend_attributes = {{inlineable = "false"}}}} : ({of}) -> {of}')
-    text = _BARRIER.sub(call, text)
-    functions = [f"func.func private @{name}(%x: {of}) -> {of} {{\nreturn %x : {of}\n}}\n"
-                 for of, name in names.items()]
-    body, closing, rest = text.rpartition("}")
-    return body + "".join(functions) + closing + rest
 
 
 def deserialize(blob: bytes, result_types: Sequence[ResultType], *, devices: Sequence[Device] | None = None,
