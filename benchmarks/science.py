@@ -211,3 +211,29 @@ def waves(xp: Any, x: Any) -> Any:
 @science("cumulative products and extremes, gradient", gradient, normal_array(256, 256) / 50 + 1)
 def products_and_extremes(xp: Any, x: Any) -> Any:
     return xp.sum(xp.cumprod(x, axis=1)[:, -1]) + xp.sum(xp.max(x, axis=0)) + xp.sum(xp.sort(x, axis=1)[:, 10])
+
+
+@science("rosenbrock of 10 numbers, gradient", gradient, normal_array(10), quick=True)
+def rosenbrock(xp: Any, x: Any) -> Any:
+    return xp.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+@science("adam: a step for three small arrays", lambda jax, f: jax.value_and_grad(f, (0, 1, 2)),
+         normal_array(16, 16), normal_array(16), normal_array(16), quick=True)
+def adam(xp: Any, w: Any, b: Any, v: Any) -> Any:
+    total: Any = 0.0
+    for p in (w, b, v):
+        moment, square = 0.1 * p, 0.01 * p * p
+        total = total + xp.sum(p - 1e-3 * (moment / 0.1) / (xp.sqrt(square / 0.01) + 1e-8))
+    return total
+
+
+@science("kalman filter: a step, gradient", lambda jax, f: jax.grad(f, (0, 1)), normal_array(2),
+         np.array([[2.0, 0.3], [0.3, 1.0]], np.float32), normal_array(1), quick=True)
+def kalman(xp: Any, x: Any, spread: Any, seen: Any) -> Any:
+    move, look = xp.asarray([[1.0, 0.1], [0.0, 1.0]]), xp.asarray([[1.0, 0.0]])
+    x = move @ x
+    spread = move @ spread @ move.T + 0.01 * xp.eye(2)
+    gain = spread @ look.T / (look @ spread @ look.T + 0.1)
+    x = x + (gain * (seen - look @ x)).ravel()
+    return xp.sum(x ** 2) + xp.sum(spread - gain @ look @ spread)

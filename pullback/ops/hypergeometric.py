@@ -262,7 +262,7 @@ def _comb(n: Term, k: Term) -> Term:
 
 def _comb_reference(n: np.ndarray, k: np.ndarray) -> np.ndarray:
     import scipy.special
-    return np.asarray(scipy.special.comb(n, k))
+    return np.where(np.isnan(n) | np.isnan(k), np.nan, scipy.special.comb(n, k))
 
 
 def _psi(x: Any) -> Any:

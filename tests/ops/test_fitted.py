@@ -153,3 +153,9 @@ def test_polynomials(name):
     assert (low, high) == (float(case.low), float(case.high))
     np.testing.assert_allclose(coefficients, script.interpolated(case), rtol=1e-14, atol=1e-18)
     assert script.error(case, list(coefficients), 20) < 5e-9
+
+
+def test_comb_of_nan_is_nan_eagerly_and_compiled():  # SciPy and jax have 0, a number made of nothing
+    n, k = jnp.array([5, np.nan, 3, np.nan]), jnp.array([2, 2, np.nan, np.nan])
+    for function in (special.comb, pullback.jit(special.comb)):
+        np.testing.assert_array_equal(function(n, k), [10, np.nan, np.nan, np.nan])
