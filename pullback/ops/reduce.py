@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pullback.core import dtypes, errors
-from pullback.core.primitive import Example, NoGradient, Outputs, Primitive
-from pullback.core.trace import type_of
+from pullback.core.primitive import TABLE, Example, NoGradient, Outputs, Primitive
+from pullback.core.trace import bind, type_of
 from pullback.core.types import ArrayType
 from pullback.interpret.jvp import jvp
 from pullback.ops import elementwise
@@ -239,6 +239,7 @@ class ReduceExtreme(Reduce):
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, axes: Axes) -> tuple[Outputs, Outputs]:
         (x,), (x_dot,) = primals, tangents
+        (x,) = bind(TABLE["optimization_barrier"], [x], {})  # as in ArgExtreme: what is nowhere found is no divisor
         out = self(x, axes=axes)
         t = type_of(x)
         where = convert_element_type(elementwise.eq(x, spread(out, t.shape, axes)), dtype=t.dtype, weak=t.weak)
@@ -295,8 +296,11 @@ class ArgExtreme(NoGradient):
 
     def hlo(self, b: Any, x: Any, *, axis: int, dtype: Any) -> Outputs:
         # Two passes, the extreme and then the first place where it stands, are several times faster than one
-        # over pairs of value and position.
+        # over pairs of value and position. Both must read the same numbers: fused into two loops, `x * y - z` is
+        # rounded once in one of them and twice in the other, and what is nowhere found has no place.
         out = b.outputs[0]
+        if dtypes.is_float(x.type.dtype):
+            x = b.op("stablehlo.optimization_barrier", [x], x.type)
         largest = self.direction == "GT"
         start = b.full((lowest if largest else highest)(x.type.dtype), ArrayType((), x.type.dtype))
         best = b.reduce([x], [start], [axis], lambda b, x, y: [extreme(b, self.direction, x, y)])[0]
