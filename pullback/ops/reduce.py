@@ -300,7 +300,7 @@ class ArgExtreme(NoGradient):
         # rounded once in one of them and twice in the other, and what is nowhere found has no place.
         out = b.outputs[0]
         if dtypes.is_float(x.type.dtype):
-            x = b.op("stablehlo.optimization_barrier", [x], x.type)
+            x = b.once(x)
         largest = self.direction == "GT"
         start = b.full((lowest if largest else highest)(x.type.dtype), ArrayType((), x.type.dtype))
         best = b.reduce([x], [start], [axis], lambda b, x, y: [extreme(b, self.direction, x, y)])[0]

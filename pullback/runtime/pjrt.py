@@ -387,7 +387,8 @@ def jaxlib_version() -> tuple[int, ...]:
 
 
 _WORTH_A_CALL = 1024  # elements; a call takes about a microsecond
-_BARRIER = re.compile(r'"stablehlo\.optimization_barrier"\((%\w+)\) : \((tensor<[^>]*>)\) -> \(tensor<[^>]*>\)')
+_BARRIER = re.compile(r'"stablehlo\.optimization_barrier"\((%\w+)\)( \{mhlo[^{}]*\{once = "always"\}\})? : '
+                      r'\((tensor<[^>]*>)\) -> \(tensor<[^>]*>\)')
 
 
 def _with_calls_for_barriers(text: str) -> str:
@@ -398,8 +399,8 @@ def _with_calls_for_barriers(text: str) -> str:
     names: dict[str, str] = {}
 
     def call(found: re.Match[str]) -> str:
-        value, of = found.groups()
-        if math.prod(map(int, re.findall(r"(\d+)x", of))) < _WORTH_A_CALL:
+        value, always, of = found.groups()
+        if not always and math.prod(map(int, re.findall(r"(\d+)x", of))) < _WORTH_A_CALL:
             return found.group()
         name = names.setdefault(of, f"barrier_{len(names)}")
         return (f'"func.call"({value}) <{{callee = @{name}}}> '

@@ -156,6 +156,24 @@ def test_positions(name):
             check(name, x, axis=0, keepdims=True)
 
 
+@pytest.mark.parametrize("shapes", [((7,), (1000, 7), ()), ((1000, 7), (), (7,)), ((7, 1000), (1000,), (1000,)),
+                                    ((100, 7), (), (7,))], ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_an_extreme_is_found_where_it_is_rounded_another_way(shapes, dtype):
+    """Of `x * y - z` in two loops one may round the product, the other not: the extreme then stands nowhere."""
+    args = [ours(RNG.normal(size=shape).astype(dtype)) for shape in shapes]
+
+    def f(x, y, z):
+        return x * y - z
+
+    for axis in (0, 1):
+        position = pullback.jit(lambda *args, axis=axis: pnp.argmax(f(*args), axis=axis))(*args)
+        assert (np.asarray(position) < np.broadcast_shapes(*shapes)[axis]).all()
+        slopes = pullback.jit(pullback.grad(
+            lambda *args, axis=axis: pnp.max(f(*args), axis=axis).astype(np.float32).sum(), (0, 1, 2)))(*args)
+        assert all(np.isfinite(np.asarray(slope)).all() for slope in slopes)
+
+
 def test_average():
     w = np.float32([1, 2, 3])
     for args, kwargs in (((X,), {}), ((X,), {"axis": 1}), ((X,), {"weights": X + 3}), ((X,), {"axis": 1, "weights": w}),
