@@ -174,6 +174,16 @@ def test_an_extreme_is_found_where_it_is_rounded_another_way(shapes, dtype):
         assert all(np.isfinite(np.asarray(slope)).all() for slope in slopes)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_an_extreme_of_what_is_cut_off_is_found(dtype):
+    x, y = (RNG.integers(1, 40, (1, 1000)) / 7).astype(dtype), dtype(15 / 7)
+    args = [ours(x), ours(y), ours(np.full((7, 1), np.max(x * y), dtype))]  # of the largest the sign hangs on rounding
+    for f in (lambda x, y, z: pnp.floor((x * y - z) * 64).astype(np.int32), lambda x, y, z: x * y - z > 0):
+        for axis in (0, 1):
+            position = pullback.jit(lambda *args, f=f, axis=axis: pnp.argmax(f(*args), axis=axis))(*args)
+            assert (np.asarray(position) < (7, 1000)[axis]).all()
+
+
 def test_average():
     w = np.float32([1, 2, 3])
     for args, kwargs in (((X,), {}), ((X,), {"axis": 1}), ((X,), {"weights": X + 3}), ((X,), {"axis": 1, "weights": w}),
