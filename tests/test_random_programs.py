@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import pullback
-from tests.random_programs import check, check_compiled, distinct, programs
+from tests.random_programs import check, check_compiled, describe, distinct, programs
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 COUNT = int(os.environ.get("PULLBACK_PROGRAMS", "100"))
@@ -24,14 +24,20 @@ FORGET = 4000  # the programs after which both engines forget what they compiled
 
 
 def test_programs_agree():
-    checked = []
+    checked, mismatches = [], []
 
     @settings(max_examples=COUNT, deadline=None, database=None, derandomize=not MANY,
               suppress_health_check=list(HealthCheck))
     @given(programs())
     def run(program):
         steps, inputs, smooth = program
-        checked.append(check(steps, inputs, smooth, jax))
+        try:
+            checked.append(check(steps, inputs, smooth, jax))
+        except Exception as e:
+            if not MANY:
+                raise
+            # Hypothesis would shrink the first of many and leave out the others.
+            mismatches.append(f"{e!r} for {describe(steps)}\nwith {inputs}")
         if len(checked) % FORGET == 0:
             jax.clear_caches()
             pullback.clear_caches()
@@ -39,4 +45,5 @@ def test_programs_agree():
     run()
     compiled = distinct(checked)
     for start in range(0, len(compiled), TOGETHER):
-        check_compiled(compiled[start:start + TOGETHER], QUICK if MANY else None)
+        mismatches += check_compiled(compiled[start:start + TOGETHER], QUICK if MANY else None)
+    assert not mismatches, "\n\n".join(mismatches)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from pullback.core import dtypes, errors
-from pullback.core.primitive import Example, NoGradient, Outputs, Primitive
-from pullback.core.trace import type_of
+from pullback.core.primitive import TABLE, Example, NoGradient, Outputs, Primitive
+from pullback.core.trace import bind, type_of
 from pullback.core.types import ArrayType
 from pullback.interpret.jvp import jvp
 from pullback.ops import elementwise
@@ -295,6 +295,7 @@ class ReduceExtreme(Reduce):
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, axes: Axes) -> tuple[Outputs, Outputs]:
         (x,), (x_dot,) = primals, tangents
+        (x,) = bind(TABLE["optimization_barrier"], [x], {})  # as in ArgExtreme: what is nowhere found is no divisor
         out = self(x, axes=axes)
         t = type_of(x)
         where = convert_element_type(elementwise.eq(x, spread(out, t.shape, axes)), dtype=t.dtype, weak=t.weak)
@@ -359,21 +360,29 @@ class ArgExtreme(NoGradient):
         return [np.asarray(self.reference(wide(x), axis=axis)).astype(dtype)]
 
     def hlo(self, b: Any, x: Any, *, axis: int, dtype: Any) -> Outputs:
-        # Two passes, the extreme and then the first place where it stands, are several times faster than one
-        # over pairs of value and position.
-        out = b.outputs[0]
         largest = self.direction == "GT"
+        last = int(dtypes.iinfo(b.outputs[0].dtype).max)
+        if x.type.dtype == dtypes.bool_ and x.type.shape[axis] <= last:  # the first of its kind, or else the first
+            out = self._first(b, x if largest else b.compare("EQ", x, b.full(False, x.type)), axis, last)
+            return [b.select(b.compare("EQ", out, b.full(last, out.type)), b.full(0, out.type), out)]
+        # Two passes, the extreme and then the first place where it stands, are several times faster than one
+        # over pairs of value and position. Both must read the same numbers: fused into two loops, `x * y - z` is
+        # rounded once in one of them and twice in the other, and what is nowhere found has no place.
+        x = b.once(x)
         start = b.full((lowest if largest else highest)(x.type.dtype), ArrayType((), x.type.dtype))
         best = b.reduce([x], [start], [axis], lambda b, x, y: [extreme(b, self.direction, x, y)])[0]
         kept = [i for i in range(x.type.ndim) if i != axis]
         found = b.compare("EQ", x, b.broadcast_in_dim(best, kept, x.type))
         if dtypes.is_float(x.type.dtype):
             found = b.or_(found, b.compare("NE", x, x))
-        positions = x.type.with_dtype(out.dtype)
-        last = int(dtypes.iinfo(out.dtype).max)
+        return [self._first(b, found, axis, last)]
+
+    def _first(self, b: Any, found: Any, axis: int, last: int) -> Any:
+        """The first position along `axis` at which `found` holds; `last` if there is none."""
+        positions = found.type.with_dtype(b.outputs[0].dtype)
         place = b.select(found, b.iota(positions, axis), b.full(last, positions))
-        init = b.full(last, ArrayType((), out.dtype))
-        return b.reduce([place], [init], [axis], lambda b, x, y: [b.min(x, y)])
+        init = b.full(last, ArrayType((), positions.dtype))
+        return b.reduce([place], [init], [axis], lambda b, x, y: [b.min(x, y)])[0]
 
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], *, axis: int, dtype: Any
               ) -> tuple[Outputs, list[bool]]:
@@ -389,6 +398,10 @@ class ArgExtreme(NoGradient):
         yield Example(np.full((3,), -np.inf, np.float32), axis=0, dtype=dtypes.int8)
         yield Example(np.full((3,), np.inf, np.float32), axis=0, dtype=dtypes.int8)
         yield Example(np.zeros((2, 0), np.float32), axis=0, dtype=dtypes.int32)
+        for length in (127, 128):
+            yield Example(np.arange(length) == length - 1, axis=0, dtype=dtypes.int8)
+            yield Example(np.arange(length) < length - 1, axis=0, dtype=dtypes.int8)
+            yield Example(np.arange(length) < 0, axis=0, dtype=dtypes.int8)
 
     def oracle(self, jax: Any, x: Any, *, axis: int, dtype: Any) -> Any:
         return getattr(jax.lax, self.name)(x, axis, dtype)

@@ -217,6 +217,14 @@ class Builder:
                           f"({types}) -> ({', '.join(map(type_text, out_types))})")
         return results
 
+    def once(self, x: Value) -> Value:
+        """`x`, computed once for all that reads it: XLA rounds no copy of it another way, however small it is."""
+        result = Value(self.module.fresh(), x.type)
+        self.lines.append(f'{result.name} = "stablehlo.optimization_barrier"({x.name}) '
+                          f'{{mhlo.frontend_attributes = {{once = "always"}}}} : '
+                          f"({type_text(x.type)}) -> ({type_text(x.type)})")
+        return result
+
     def region(self, arg_types: Sequence[ArrayType], body: Callable[..., Sequence[Value]]) -> str:
         """A region whose block takes `arg_types` and returns what `body(builder, *args)` gives."""
         inner = Builder(self.module, nested=True)

@@ -33,7 +33,7 @@ _KNOWN = frozenset(f"stablehlo.{name}" for name in """
     gather iota is_finite log log_plus_one logistic maximum minimum multiply negate not optimization_barrier or pad
     popcnt power reduce reduce_window remainder reshape return reverse round_nearest_afz
     round_nearest_even rsqrt select shift_left shift_right_arithmetic shift_right_logical sign sine slice sqrt subtract
-    tan tanh transpose while xor""".split()) | {"func.call"}
+    tan tanh transpose while xor""".split())
 
 
 def whole(text: str) -> str | None:
@@ -89,7 +89,8 @@ def _is_small(dot: tuple[str, str, str, str]) -> bool:
 # -- barriers, before jaxlib 0.11 ------------------------------------------------------------------------
 
 _WORTH_A_CALL = 1024  # elements; a call takes about a microsecond
-_BARRIER = re.compile(r'"stablehlo\.optimization_barrier"\((%\w+)\) : \((tensor<[^>]*>)\) -> \(tensor<[^>]*>\)')
+_BARRIER = re.compile(r'"stablehlo\.optimization_barrier"\((%\w+)\)( \{mhlo[^{}]*\{once = "always"\}\})? : '
+                      r'\((tensor<[^>]*>)\) -> \(tensor<[^>]*>\)')
 
 
 def calls_for_barriers(text: str) -> str:
@@ -100,8 +101,8 @@ def calls_for_barriers(text: str) -> str:
     names: dict[str, str] = {}
 
     def call(found: re.Match[str]) -> str:
-        value, of = found.groups()
-        if math.prod(map(int, re.findall(r"(\d+)x", of))) < _WORTH_A_CALL:
+        value, always, of = found.groups()
+        if not always and math.prod(map(int, re.findall(r"(\d+)x", of))) < _WORTH_A_CALL:
             return found.group()
         name = names.setdefault(of, f"barrier_{len(names)}")
         return (f'"func.call"({value}) <{{callee = @{name}}}> '

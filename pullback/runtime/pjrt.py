@@ -377,12 +377,12 @@ def compile(text: str, result_types: Sequence[ResultType], *, devices: Sequence[
         arrays to a tuple of arrays; a custom call in the text names one by its position, as `index`.
     Raises: CompileError with XLA's message; ValueError if the number of results differs.
     """
+    if jaxlib_version() < (0, 11):
+        text = calls_for_barriers(text)
     one = whole(text) if not (options or devices or host_callbacks) else None
     if one is not None:
         with contextlib.suppress(CompileError):  # some operation in a place where XLA has no code for it
             return _loaded("compile_and_load", one.encode(), result_types, None, WITHOUT_LIBRARY, ())
-    if jaxlib_version() < (0, 11):
-        text = calls_for_barriers(text)
     return _loaded("compile_and_load", text.encode(), result_types, devices, options, host_callbacks or ())
 
 

@@ -57,7 +57,7 @@ def test_name(namespace, name):
     found = compare.differences(texts if WANTED else sample(texts), values, jit=bool(WANTED))
     if WANTED:
         with wide():
-            found += compare.differences(registry.calls(namespace, name, wide=True))
+            found += compare.differences(registry.calls(namespace, name, wide=True), jit=True)
     assert not found, "\n".join(f"{text}\n    {words}" for text, words in found)
 
 

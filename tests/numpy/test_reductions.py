@@ -156,6 +156,34 @@ def test_positions(name):
             check(name, x, axis=0, keepdims=True)
 
 
+@pytest.mark.parametrize("shapes", [((7,), (1000, 7), ()), ((1000, 7), (), (7,)), ((7, 1000), (1000,), (1000,)),
+                                    ((100, 7), (), (7,))], ids=str)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_an_extreme_is_found_where_it_is_rounded_another_way(shapes, dtype):
+    """Of `x * y - z` in two loops one may round the product, the other not: the extreme then stands nowhere."""
+    args = [ours(RNG.normal(size=shape).astype(dtype)) for shape in shapes]
+
+    def f(x, y, z):
+        return x * y - z
+
+    for axis in (0, 1):
+        position = pullback.jit(lambda *args, axis=axis: pnp.argmax(f(*args), axis=axis))(*args)
+        assert (np.asarray(position) < np.broadcast_shapes(*shapes)[axis]).all()
+        slopes = pullback.jit(pullback.grad(
+            lambda *args, axis=axis: pnp.max(f(*args), axis=axis).astype(np.float32).sum(), (0, 1, 2)))(*args)
+        assert all(np.isfinite(np.asarray(slope)).all() for slope in slopes)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_an_extreme_of_what_is_cut_off_is_found(dtype):
+    x, y = (RNG.integers(1, 40, (1, 1000)) / 7).astype(dtype), dtype(15 / 7)
+    args = [ours(x), ours(y), ours(np.full((7, 1), np.max(x * y), dtype))]  # of the largest the sign hangs on rounding
+    for f in (lambda x, y, z: pnp.floor((x * y - z) * 64).astype(np.int32), lambda x, y, z: x * y - z > 0):
+        for axis in (0, 1):
+            position = pullback.jit(lambda *args, f=f, axis=axis: pnp.argmax(f(*args), axis=axis))(*args)
+            assert (np.asarray(position) < (7, 1000)[axis]).all()
+
+
 def test_average():
     w = np.float32([1, 2, 3])
     for args, kwargs in (((X,), {}), ((X,), {"axis": 1}), ((X,), {"weights": X + 3}), ((X,), {"axis": 1, "weights": w}),
