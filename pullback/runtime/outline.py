@@ -31,28 +31,16 @@ _KNOWN = frozenset(f"stablehlo.{name}" for name in """
     abs add and atan2 bitcast_convert broadcast_in_dim case cbrt ceil clamp compare concatenate constant convert cosine
     count_leading_zeros divide dot_general dynamic_slice dynamic_update_slice exponential exponential_minus_one floor
     gather iota is_finite log log_plus_one logistic maximum minimum multiply negate not optimization_barrier or pad
-    popcnt power reduce reduce_window remainder reshape return reverse round_nearest_afz
-    round_nearest_even rsqrt select shift_left shift_right_arithmetic shift_right_logical sign sine slice sqrt subtract
-    tan tanh transpose while xor""".split())
+    popcnt power reduce reduce_window remainder reshape return reverse round_nearest_afz round_nearest_even rsqrt select
+    shift_left shift_right_arithmetic shift_right_logical sign sine slice sqrt subtract tan tanh transpose while xor
+    """.split())
+_SUMS = frozenset(("stablehlo.reduce", "stablehlo.dot_general", "stablehlo.reduce_window"))
 
 
 def whole(text: str) -> str | None:
     """The text with its program in one function that XLA compiles whole; None where that would not pay."""
-    if len(text) > _CHARACTERS or "complex<" in text or "buffer_donor" in text:
-        return None
-    operations = _NAMED.findall(text)
-    used = frozenset(operations)
-    if len(operations) > _OPERATIONS or not used <= _KNOWN or used <= {"stablehlo.constant"}:
-        return None
-    types = set(_TYPE.findall(text))
-    sums = not used.isdisjoint({"stablehlo.reduce", "stablehlo.dot_general", "stablehlo.reduce_window"})
-    most = _REDUCED if sums else _ELEMENTS
-    if any([dtype not in _DTYPES or not 0 < _size(dims) <= most for dims, dtype in types]):
-        return None
-    if not all(map(_is_small, _DOT.findall(text))):
-        return None
-    main = _MAIN.search(text)
-    if main is None or not main[1] or not main[2] or main[2].count(", ") >= _RESULTS:
+    main = _MAIN.search(text) if len(text) <= _CHARACTERS else None
+    if main is None or not main[1] or not main[2] or main[2].count(", ") >= _RESULTS or not _pays(text):
         return None
     # XLA ends the process where a small program does not read what it is given, and that may follow from its own
     # rewrites. So what is given is one tuple, and an array of it, the smallest, is one more result that nothing takes.
@@ -71,6 +59,19 @@ func.func private @whole(%t: tuple<{given}>) -> ({made}) {{
 """ + "".join([f'{name} = "stablehlo.get_tuple_element"(%t) <{{index = {i} : i32}}> : (tuple<{given}>) -> {of}\n'
               for i, (name, of) in enumerate(arguments)]) + re.sub(
         returned, lambda found: f"return {found[1]}, {names[kept]} : {made}\n}}", text[main.end():], count=1)
+
+
+def _pays(text: str) -> bool:
+    """Whether XLA has code for all that the program does, and the program is small."""
+    if "complex<" in text or "buffer_donor" in text:
+        return False
+    operations = _NAMED.findall(text)
+    used = frozenset(operations)
+    if len(operations) > _OPERATIONS or not used <= _KNOWN or used <= {"stablehlo.constant"}:
+        return False
+    most = _ELEMENTS if used.isdisjoint(_SUMS) else _REDUCED
+    small = all([dtype in _DTYPES and 0 < _size(dims) <= most for dims, dtype in set(_TYPE.findall(text))])
+    return small and all(map(_is_small, _DOT.findall(text)))
 
 
 def _size(dims: str) -> int:
