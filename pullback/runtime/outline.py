@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 
+RULES = 1  # part of the names of programs on disk: one more whenever another text is made of the same one
+
 # -- a small program as one function of machine code ------------------------------------------------------
 
 # XLA makes a kernel of every fused loop, with a compiler of its own for each: 10 to 25 ms. What it calls small it

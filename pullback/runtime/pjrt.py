@@ -25,7 +25,7 @@ from pullback.runtime.callbacks import ArrayTypes, HostCallback, callback_calls,
 from pullback.runtime.failures import CompileError, ExecutionError, explained, require_live
 from pullback.runtime.layout import Aval, gathered, read_only, slices_of, widening
 from pullback.runtime.machine import aligned_empty, processor, requested_devices
-from pullback.runtime.outline import WITHOUT_LIBRARY, calls_for_barriers, whole
+from pullback.runtime.outline import RULES, WITHOUT_LIBRARY, calls_for_barriers, whole
 
 __all__ = [
     "Buffer", "CompileError", "Compiled", "Device", "ExecutionError", "ResultType", "aligned_empty",
@@ -470,11 +470,11 @@ def versions() -> dict[str, str]:
 
 @functools.cache  # XLA reads its flags once
 def cache_key_parts() -> tuple[str, ...]:
-    """All that makes equal programs compile to different executables; XLA checks none of it on loading."""
+    """All that makes equal texts compile to different executables; XLA checks none of it on loading."""
     found = versions()
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     sample = "func.func public @main(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }"
     return (f"jaxlib {found['jaxlib']}", f"xla_client {found['xla_client']}", f"platform {default_backend()}",
             f"machine {platform.system()} {platform.machine()}", f"threads {threads}",
             processor(lambda: compile(sample, [((), np.float32)]).serialize()),
-            f"XLA_FLAGS {os.environ.get('XLA_FLAGS', '')}")
+            f"XLA_FLAGS {os.environ.get('XLA_FLAGS', '')}", f"outline {RULES}")
