@@ -8,6 +8,7 @@ import pullback.numpy as jnp
 import pullback.random
 import pullback.scipy.special
 import pullback.scipy.stats  # their operations are in the table too
+from pullback import lax
 from pullback.core.primitive import TABLE
 from pullback.ops.families import Elementwise
 
@@ -34,6 +35,15 @@ def test_extremes_show_every_nan(shape, axis, dtype):
                 wide = np.asarray(x).astype(np.float64)
                 for found, wanted in zip(run(x), [np.max(wide, axis), np.min(wide, axis)], strict=True):
                     np.testing.assert_array_equal(np.asarray(found).astype(np.float64), wanted)
+
+
+@pytest.mark.parametrize("axes", [(), (0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)])
+@pytest.mark.parametrize("shape", [(40, 30, 50), (3, 2000, 4), (4000, 4, 3), (2000, 3, 20)])
+def test_reductions_along_any_axes(shape, axes):
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    found = pullback.jit(lambda x: [f(x, axes) for f in (lax.reduce_sum, lax.reduce_max, lax.reduce_min)])(x)
+    for y, function in zip(found, (np.sum, np.max, np.min), strict=True):
+        np.testing.assert_allclose(y, function(x, axes), rtol=1e-4, atol=1e-3)
 
 
 def test_an_extreme_before_a_sum_shows_every_nan():
