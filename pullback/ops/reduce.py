@@ -90,9 +90,14 @@ def complex_extreme(b: Any, direction: str, x: Any, y: Any) -> Any:
 
 
 def extreme(b: Any, direction: str, x: Any, y: Any) -> Any:
-    """The larger ('GT') or smaller ('LT') of x and y. As all of a reduction it may drop a NaN: see ReduceExtreme."""
+    """The larger ('GT') or smaller ('LT') of x and y; NaN if either is."""
     if dtypes.is_complex(x.type.dtype):
         return complex_extreme(b, direction, x, y)
+    return b.max(x, y) if direction == "GT" else b.min(x, y)
+
+
+def extreme_of_numbers(b: Any, direction: str, x: Any, y: Any) -> Any:
+    """As `extreme`, but where there is a NaN any number: a reduction by it goes to the library that drops NaN."""
     return b.op("stablehlo.maximum" if direction == "GT" else "stablehlo.minimum", [x, y], x.type)
 
 
@@ -248,10 +253,12 @@ class ReduceExtreme(Reduce):
         other = copy.copy(self)
         other.plans, other._types, other._expands = {}, {}, {}
         other.drops_nan = True
+        direction = "GT" if self.ufunc is np.maximum else "LT"
+        other.combine = lambda b, x, y: extreme_of_numbers(b, direction, x, y)
         return other
 
     def hlo(self, b: Any, x: Any, *, axes: Axes) -> Outputs:
-        if axes and not self.drops_nan and x.type.size >= LIBRARY and x.type.dtype in b.DROPS_NAN:
+        if axes and not self.drops_nan and x.type.size >= _LIBRARY and x.type.dtype in b.DROPS_NAN:
             return [self._shown(b, x, axes)]
         return super().hlo(b, x, axes=axes)
 
@@ -274,7 +281,7 @@ class ReduceExtreme(Reduce):
             return b.reduce([x], [init], axes, of_columns)[0]
         row = math.prod(shape[kept:])
         width = _near_root(row)
-        if row < LONG_ROW or width == 1:
+        if row < _LONG_ROW or width == 1:
             return b.reduce([x], [init], axes, of_rows)[0]
         # Long rows are folded, and reduced as columns first.
         x = b.reshape(x, (*shape[:kept], row // width, width))
@@ -303,14 +310,14 @@ class ReduceExtreme(Reduce):
         return [out], [elementwise.div(reduce_sum(elementwise.mul(x_dot, where), axes=axes), count)]
 
 
-LIBRARY = 4096  # elements from which on XLA lets the library reduce
-LONG_ROW = 512
+_LIBRARY = 4096  # elements from which on XLA lets the library reduce
+_LONG_ROW = 512
 
 
 def _thin(shape: Sequence[int], axes: Axes) -> bool:
     """Whether the library takes two to eight times as long for this sum as a kernel of XLA's own."""
     size, rank = math.prod(shape), len(shape)
-    if size < 2 * LIBRARY or len(axes) in (0, rank):
+    if size < 2 * _LIBRARY or len(axes) in (0, rank):
         return False
     start = rank
     while (start - 1 in axes) == (rank - 1 in axes):
@@ -319,7 +326,7 @@ def _thin(shape: Sequence[int], axes: Axes) -> bool:
     if rank - 1 in axes:
         return run <= 12
     reduced = math.prod([shape[axis] for axis in axes])
-    return reduced > 1 and (run <= 8 or reduced <= 10 and run <= 64) and size >= 8 * LIBRARY
+    return reduced > 1 and (run <= 8 or reduced <= 10 and run <= 64) and size >= 8 * _LIBRARY
 
 
 def _near_root(size: int) -> int:
@@ -370,7 +377,7 @@ class ArgExtreme(NoGradient):
         # rounded once in one of them and twice in the other, and what is nowhere found has no place.
         x = b.once(x)
         start = b.full((lowest if largest else highest)(x.type.dtype), ArrayType((), x.type.dtype))
-        best = b.reduce([x], [start], [axis], lambda b, x, y: [extreme(b, self.direction, x, y)])[0]
+        best = b.reduce([x], [start], [axis], lambda b, x, y: [extreme_of_numbers(b, self.direction, x, y)])[0]
         kept = [i for i in range(x.type.ndim) if i != axis]
         found = b.compare("EQ", x, b.broadcast_in_dim(best, kept, x.type))
         if dtypes.is_float(x.type.dtype):

@@ -57,6 +57,16 @@ def test_an_extreme_before_a_sum_shows_every_nan():
     assert found.sum() == 7
 
 
+@pytest.mark.parametrize("function", [
+    lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (6000,), (1,), "VALID"),
+    lambda x: lax.reduce_window(x.reshape(6, 1000), -jnp.inf, lax.max, (1, 1000), (1, 1000), "VALID"),
+    lambda x: lax.reduce_window(x, jnp.inf, lax.min, (3,), (1,), "VALID").sum(), lambda x: lax.cummax(x)[-1:],
+    lambda x: jnp.zeros(1).at[jnp.zeros(6000, int)].max(x), lambda x: lax.reduce(x, -jnp.inf, lax.max, (0,))])
+@pytest.mark.parametrize("place", [0, 1, 3000, -1])
+def test_windows_running_and_scattered_extremes_show_every_nan(function, place):
+    assert np.isnan(np.asarray(pullback.jit(function)(filled((6000,), np.nan, place, np.float32)))).any()
+
+
 def test_softmax_shows_every_nan():
     x = filled((64, 80), np.nan, 5, np.float32)
     for function in (pullback.nn.softmax, pullback.nn.log_softmax, pullback.nn.logsumexp):
