@@ -17,15 +17,18 @@ from pullback.core.check import check_program
 from pullback.core.program import Program
 from pullback.core.trace import Tracer, bind, type_of
 from pullback.core.types import ArrayType
+from pullback.core.values import value
 from pullback.interpret.evaluate import evaluate
 from pullback.interpret.stage import stage
 from pullback.ops.call import call
 from pullback.passes import key_reuse
 from pullback.runtime.eager import check_finite
-from pullback.runtime.executable import Executable, executable
+from pullback.runtime.executable import Executable, device_buffer, executable, given
 from pullback.runtime.sharding import PartitionSpec, as_sharding, single_device
 
 __all__ = ["jit"]
+
+_NOT_GIVEN: Any = object()
 
 
 class Staged:
@@ -42,17 +45,19 @@ class Staged:
 
 
 class _Signatures(dict[Any, Staged]):
-    """The signatures of a function. `age` counts how often they were forgotten."""
+    """The signatures of a function."""
 
-    __slots__ = ("age",)
-
-    def __init__(self) -> None:
-        self.age = 0
+    __slots__ = ()
 
     def clear(self) -> None:
         super().clear()
-        self.age += 1
+        config.forget()
 
+
+# What a call like the last needs: the settings, the structure of the arguments (None: each one an Array, given by
+# position), static ones, types, buffers that come first, arguments that are passed on, the compiled call, its handlers
+# of results, their types and how they become the result (the type, and None, of an only one). Here, of no call.
+_NOT_READY: tuple[Any, ...] = object(), *[None] * 9
 
 # Signatures of functions, shared by all `jit(f)` of one f, gone with the function.
 _caches: weakref.WeakKeyDictionary[Any, _Signatures] = weakref.WeakKeyDictionary()
@@ -111,9 +116,10 @@ class Jitted:
         self.static_nums, self.static_names = _names_and_numbers(fun, static_argnums, static_argnames, "static")
         self.donate_nums, self.donate_names = _names_and_numbers(fun, donate_argnums, donate_argnames, "donate")
         self.options = tuple(sorted(options.items())) if options else None
+        self.donates = bool(self.donate_nums or self.donate_names)
         self.plain = not (self.static_nums or self.static_names)
         self.cache = _cache_of(fun)
-        self.last: tuple[Any, ...] = (-1, None, None, None, None)  # a loop calls with the same types: nothing is hashed
+        self.ready = _NOT_READY
         self.config = (self.static_nums, self.static_names, self.donate_nums, self.donate_names, self.options)
         functools.update_wrapper(self, fun, updated=())
 
@@ -124,20 +130,71 @@ class Jitted:
         return f"<jit of {function_name(self.fun)}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if trace.state.trace is None and self.plain and not config.unusual:
-            # The way of nearly every call: known types, known program, arrays only.
-            leaves, in_tree = tree.flatten((args, kwargs))
-            types = [x.type for x in leaves if x.__class__ is ConcreteArray]
-            if len(types) == len(leaves):
-                age, last_key, last_types, last_tree, staged = self.last
-                key = config.program_key()
-                if age != self.cache.age or key is not last_key or types != last_types or in_tree != last_tree:
-                    staged = self.cache.get((in_tree, tuple(types), (), self.config, key, ()))
-                    if staged is not None:
-                        self.last = self.cache.age, key, types, in_tree, staged
-                if staged is not None and staged.executable is not None:
-                    results = staged.executable.run(staged.captured + leaves if staged.captured else leaves)
-                    return results[0] if staged.single else tree.unflatten(staged.out_tree, results)
+        # The way of nearly every call: Arrays, of the types of the last call, under the same settings.
+        settings, in_tree, static, types, bound, kept, execute, handlers, result_types, unflatten = self.ready
+        if settings is config.settled and trace.state.trace is None:
+            if in_tree is None:
+                values, same = args, not kwargs
+            else:
+                said, dynamic, dynamic_kwargs = self._divided(args, kwargs)
+                values, structure = tree.flatten((dynamic, dynamic_kwargs))
+                same = structure == in_tree and said == static
+            if same:
+                own = [None if x.__class__ is not ConcreteArray or x._device is None or x.placement is not None
+                       else x.type for x in values]
+                buffers = [values[i]._device for i in kept] if own == types else self._moved(values, own, types, kept)
+                try:
+                    results = None if buffers is None else execute(bound + buffers).consume_with_handlers(handlers)
+                except Exception:
+                    results = None  # the careful way says what is wrong
+                if results is not None:
+                    if unflatten is None:
+                        return ConcreteArray(result_types, None, results[0])
+                    return unflatten([ConcreteArray(t, None, x) for t, x in zip(result_types, results)])
+        if trace.state.trace is None and not config.unusual:
+            known = self._again(args, kwargs)
+            if known is not _NOT_GIVEN:
+                return known
+        return self._carefully(args, kwargs)
+
+    def _moved(self, values: Sequence[Any], own: list[Any], types: list[Any], kept: list[int]) -> list[Any] | None:
+        """The buffers of arguments of which some are numbers or in NumPy's memory; None if the types are others."""
+        if len(own) != len(types) or not all([t is None or t is wanted for t, wanted in zip(own, types)]):
+            return None
+        found = given(values, self.donates)
+        return [found[1][i] for i in kept] if found is not None and found[0] == types and found[2] is None else None
+
+    def _again(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        """The result of a call like an earlier one; _NOT_GIVEN for another, and where something needs a closer look."""
+        static, dynamic, dynamic_kwargs = self._divided(args, kwargs)
+        leaves, in_tree = tree.flatten((dynamic, dynamic_kwargs))
+        found = given(leaves, self.donates)
+        if found is None:
+            return _NOT_GIVEN
+        types, buffers, place = found
+        settings = config.program_key()
+        staged = self.cache.get((in_tree, tuple(types), static, self.config, settings, ()))
+        program = staged.executable if staged is not None else None
+        if staged is None or program is None or program.effects or place not in program.compiled:
+            return _NOT_GIVEN
+        bound = [device_buffer(x, place) for x in staged.captured]
+        kept = [i - len(bound) for i in program.kept[sum([i < len(bound) for i in program.kept]):]]
+        bound = [bound[i] for i in program.kept[:len(program.kept) - len(kept)]]
+        compiled = program.compiled[place]
+        try:
+            results = compiled(bound + [buffers[i] for i in kept])
+        except Exception:
+            return _NOT_GIVEN
+        if settings is config.settled and place is None:
+            alone = len(leaves) == len(args) and not kwargs and all([x is arg for x, arg in zip(leaves, args)])
+            self.ready = (settings, None if alone else in_tree, static, types, bound, kept, compiled.execute,
+                          compiled.handlers,
+                          *((program.result_types[0], None) if staged.single else
+                            (program.result_types, staged.out_tree.unflatten)))
+        arrays = [ConcreteArray(t, None, x, place) for t, x in zip(program.result_types, results)]
+        return arrays[0] if staged.single else staged.out_tree.unflatten(arrays)
+
+    def _carefully(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit.value:
             return self.fun(*args, **kwargs)
         staged, leaves, donated = self.signature(args, kwargs)
@@ -165,24 +222,15 @@ class Jitted:
 
     def signature(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Staged, list[Any], list[bool]]:
         """The staged program for these arguments, their leaves, and which inputs are donated."""
-        static: list[Any] = []
-        dynamic_kwargs = kwargs
-        if self.static_nums or self.static_names:
-            dynamic = [None if i in self.static_nums else arg for i, arg in enumerate(args)]
-            static = [(i, self._hashable(args[i], i)) for i in self.static_nums if -len(args) <= i < len(args)]
-            static += [(k, self._hashable(kwargs[k], k)) for k in sorted(kwargs) if k in self.static_names]
-            dynamic_kwargs = {k: v for k, v in kwargs.items() if k not in self.static_names}
-        else:
-            dynamic = list(args)
-        leaves, in_tree = tree.flatten((tuple(dynamic), dynamic_kwargs))
+        static, dynamic, dynamic_kwargs = self._divided(args, kwargs)
+        leaves, in_tree = tree.flatten((dynamic, dynamic_kwargs))
         types = []
         for i, leaf in enumerate(leaves):
             if not isinstance(leaf, Array):
                 leaf = leaves[i] = self._leaf(leaf, i, dynamic, dynamic_kwargs)
             types.append(type_of(leaf))
-        donated = self._donated(dynamic, dynamic_kwargs) if self.donate_nums or self.donate_names else []
-        key = (in_tree, tuple(types), tuple((name, type(x), x) for name, x in static), self.config,
-               config.program_key(), tuple(trace.state.axes.items()))
+        donated = self._donated(dynamic, dynamic_kwargs) if self.donates else []
+        key = in_tree, tuple(types), static, self.config, config.program_key(), tuple(trace.state.axes.items())
         staged = self.cache.get(key)
         if staged is None:
             if config.explain_cache_misses.value:
@@ -194,11 +242,23 @@ class Jitted:
                 misses.not_kept(self.fun)
         return staged, leaves, [False] * len(staged.captured) + donated if donated else []
 
+    def _divided(self, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+        """The static arguments, as part of a key, and the others, with None in place of static ones."""
+        if self.plain:
+            return (), args, kwargs
+        numbers, names = self.static_nums, self.static_names
+        static = [(i, type(args[i]), self._hashable(args[i], i)) for i in numbers if -len(args) <= i < len(args)]
+        if kwargs:
+            static += [(k, type(kwargs[k]), self._hashable(kwargs[k], k)) for k in sorted(kwargs) if k in names]
+            kwargs = {k: v for k, v in kwargs.items() if k not in names}
+        return tuple(static), tuple([None if i in numbers else arg for i, arg in enumerate(args)]), kwargs
+
     def _leaf(self, leaf: Any, i: int, dynamic: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        if type(leaf) in (int, float, bool, complex):
-            return leaf
-        names = argument_names(self.fun, dynamic, kwargs)
-        return leaf_value(leaf, f"argument {names[i]} of {function_name(self.fun)}")
+        try:
+            return value(leaf)
+        except TypeError:
+            names = argument_names(self.fun, dynamic, kwargs)
+            return leaf_value(leaf, f"argument {names[i]} of {function_name(self.fun)}")
 
     def _hashable(self, x: Any, which: Any) -> Any:
         try:
@@ -302,9 +362,6 @@ def _check_results(staged: Staged, values: Sequence[Any], results: Sequence[Any]
         raise
 
 
-_NOT_GIVEN: Any = object()
-
-
 def jit(fun: Any = _NOT_GIVEN, /, *, in_shardings: Any = _NOT_GIVEN, out_shardings: Any = _NOT_GIVEN,
         static_argnums: Any = None,
         static_argnames: Any = None, donate_argnums: Any = None, donate_argnames: Any = None,
@@ -334,8 +391,8 @@ def jit(fun: Any = _NOT_GIVEN, /, *, in_shardings: Any = _NOT_GIVEN, out_shardin
             keep_unused=keep_unused, device=device, backend=backend, inline=inline,
             compiler_options=compiler_options)
     check_callable(fun, "jit")
-    for given in tree.leaves((in_shardings, out_shardings)):
+    for asked in tree.leaves((in_shardings, out_shardings)):
         # Specs name the axes of a mesh that may be set later.
-        if given is not _NOT_GIVEN and not isinstance(given, PartitionSpec):
-            single_device(as_sharding(given, "jit"), "jit")
+        if asked is not _NOT_GIVEN and not isinstance(asked, PartitionSpec):
+            single_device(as_sharding(asked, "jit"), "jit")
     return Jitted(fun, static_argnums, static_argnames, donate_argnums, donate_argnames, compiler_options)

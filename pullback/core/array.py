@@ -76,7 +76,6 @@ class _Host:
 
     to_numpy: Callable[[Any], np.ndarray]
     is_deleted: Callable[[Any], bool]
-    placed = False  # whether any array was put on a device of the user's choice
 
 
 runtime = _Host()
@@ -93,8 +92,6 @@ class ConcreteArray(Array):
         self._host = host
         self._device = device
         self.placement = placement  # the device a user asked for with device_put, or None
-        if placement is not None:
-            runtime.placed = True
 
     def numpy(self) -> np.ndarray:
         """The numbers (for keys: their uint32 words) as a read-only ndarray, without a copy where possible."""

@@ -31,6 +31,10 @@ _overrides = _Overrides()
 _lock = threading.Lock()
 _NOT_GIVEN: Any = object()
 _version = 0  # counts changes of process-wide values
+_holding = 0  # how many values threads hold
+# program_key() where it is the same for all threads and nothing is unusual, else None. An object of its own for each
+# state of the settings: what was made ready under it may go on as long as it is this object.
+settled: tuple[Any, ...] | None = None
 unusual = 0  # how many settings that every operation or jitted call obeys differ from their default, somewhere
 
 
@@ -56,9 +60,12 @@ class Setting(Generic[T]):
         self._count()
 
     def _count(self, held: int = 0) -> None:
-        """Keeps `unusual`, when the process-wide value or the number of threads' values has changed."""
-        global unusual
+        """Keeps `unusual` and `settled`, when the process-wide value or the number of threads' values has changed."""
+        global unusual, settled, _holding, _version
         with _lock:
+            settled = None
+            _version += held == 0
+            _holding += held
             self._held_count += held
             counts = self.eager and (self._held_count > 0 or self.process_value != self.default)
             unusual += counts - self._counted
@@ -85,10 +92,8 @@ class Setting(Generic[T]):
         return _overrides.values.get(self.name, self.process_value)  # type: ignore[no-any-return]
 
     def set(self, value: T) -> None:
-        global _version
         self.process_value = self._check(value)
         self._count()
-        _version += 1
 
     @contextmanager
     def _held(self, value: T) -> Iterator[None]:
@@ -163,11 +168,27 @@ _TRACED = tuple(setting for setting in SETTINGS.values() if setting.traced)
 
 def program_key() -> tuple[Any, ...]:
     """The values of all settings that can change a traced program."""
+    global settled
+    if settled is not None:
+        return settled
     key = _overrides.key
     if key is None or _overrides.version != _version:
-        key = _overrides.key = tuple([setting.value for setting in _TRACED])
-        _overrides.version = _version
+        version = _version
+        key = tuple([setting.value for setting in _TRACED])
+        _overrides.key, _overrides.version = key, version
+    if not unusual and not _holding:
+        with _lock:
+            if not unusual and not _holding and _overrides.version == _version:
+                settled = key
     return key
+
+
+def forget() -> None:
+    """What was made ready for the settings as they are is no longer to be used."""
+    global settled, _version
+    with _lock:
+        settled = None
+        _version += 1
 
 
 def watched() -> bool:

@@ -18,7 +18,7 @@ of outputs. The rules, and who calls them:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -151,6 +151,10 @@ class Primitive:
 
     def numpy(self, *arrays: np.ndarray, **params: Any) -> Outputs:
         raise self.missing("NumPy reference")
+
+    def alone(self, types: Sequence[ArrayType], params: dict[str, Any]) -> Callable[..., Any]:
+        """The NumPy reference of an operation with one result, as a function of operands of these types."""
+        return lambda *arrays: self.numpy(*arrays, **params)[0]
 
     def hlo(self, b: Any, *values: Any, **params: Any) -> Outputs:
         raise self.missing("StableHLO lowering")

@@ -32,6 +32,7 @@ from pullback.ops.double import (
 from pullback.ops.families import (
     ANY,
     COMPLEX,
+    DIRECT,
     FLOAT,
     INEXACT,
     NUMBER,
@@ -50,9 +51,6 @@ from pullback.ops.families import (
 
 NAN, INF = math.nan, math.inf
 
-# The dtypes whose NumPy loops compute as XLA does. The others are computed in float32 or int32.
-_DIRECT = {np.dtype(c) for c in "?bBhHiIlLqQfdFD"}
-
 
 def number(x: Any, value: complex) -> Any:
     """The constant `value` as a scalar of the dtype of `x`."""
@@ -65,7 +63,7 @@ def widened(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
     def reference(*xs: np.ndarray, **params: Any) -> np.ndarray:
         dtype = xs[0].dtype
-        if dtype in _DIRECT:
+        if dtype in DIRECT:
             return function(*xs, **params)
         wide = np.float32 if dtypes.kind(dtype) == "f" else np.int32
         result = function(*[x.astype(wide) for x in xs], **params)
@@ -85,6 +83,7 @@ class Pointwise(Elementwise):
                  derivatives: Sequence[Callable[..., Any] | None], *, edges: Sequence[tuple[Any, ...]] = (),
                  **more: Any) -> None:
         super().__init__(name, widened(numpy), hlo, derivatives, **more)
+        self.direct = numpy
         self.edges = edges
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
@@ -180,9 +179,9 @@ def _extreme(reference: Callable[..., Any], direction: str) -> tuple[Any, Any]:
 
     def signed_zeros(out: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         # Of 0.0 and -0.0 the first is the larger; NumPy takes either.
-        if x.dtype.kind != "f" or not (zero := out == 0).any():
+        if x.dtype.kind != "f" or np.count_nonzero(out) == out.size or not (zero := (x == 0) & (y == 0)).any():
             return out
-        return np.where(zero & (x == 0) & (y == 0), x + y if direction == "GT" else -(-x - y), out)
+        return np.where(zero, x + y if direction == "GT" else -(-x - y), out)
 
     def numpy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         if x.dtype.kind != "c":

@@ -24,6 +24,9 @@ from pullback.interpret.vmap import vmap
 INEXACT, FLOAT, COMPLEX = "fc", "f", "c"
 INTEGER, BOOL, NUMBER, REAL, ANY, BITS = "iu", "b", "iufc", "iuf", "biufc", "biu"
 
+# The dtypes whose NumPy loops compute as XLA does. The others are computed in float32 or int32.
+DIRECT = frozenset([np.dtype(c) for c in "?bBhHiIlLqQfdFD"])
+
 _KINDS = {"b": "bool", "i": "int", "u": "uint", "f": "float", "c": "complex"}
 
 
@@ -118,6 +121,7 @@ class Elementwise(Primitive):
                  rtol: float | None = None, order: int = 2, doc: str = "") -> None:
         super().__init__(name)
         self.reference = numpy
+        self.direct: Callable[..., Any] | None = None  # what it comes to for the dtypes of DIRECT
         self.lowering = hlo
         self.derivatives = tuple(derivatives)
         self.transposes = tuple(transposes) if transposes else (None,) * len(self.derivatives)
@@ -138,6 +142,11 @@ class Elementwise(Primitive):
 
     def numpy(self, *arrays: np.ndarray, **params: Any) -> Outputs:
         return [self.reference(*arrays, **params)]
+
+    def alone(self, types: Sequence[ArrayType], params: dict[str, Any]) -> Callable[..., Any]:
+        if params or type(self).numpy is not Elementwise.numpy:
+            return super().alone(types, params)
+        return self.direct if self.direct is not None and types[0].dtype in DIRECT else self.reference
 
     def hlo(self, b: Any, *values: Any, **params: Any) -> Outputs:
         out = b.outputs[0]

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from pullback.core import config, errors, source
+from pullback.core import config, dtypes, errors, source
 from pullback.core.array import ConcreteArray
 from pullback.core.array import runtime as array_runtime
 from pullback.core.program import Program
-from pullback.core.types import is_scalar, scalar_type
+from pullback.core.types import ArrayType, is_scalar, scalar_type
 from pullback.passes.pipeline import optimize
 from pullback.runtime import cache, pjrt
 from pullback.runtime.lower import TOKEN, lower
@@ -37,18 +37,6 @@ class Executable:
         self.effects = bool(optimized.program.effects)
         self.text, self.callbacks = lower(optimized.program, self.donated)
         self.compiled: dict[Any, pjrt.Compiled] = {}  # by device; None: the default one
-
-    def run(self, args: list[ConcreteArray]) -> list[Any]:
-        """A call with Arrays only, on the default device: what a jitted function does nearly always."""
-        buffers = [a._device for a in args] if len(self.kept) == len(args) else [args[i]._device for i in self.kept]
-        compiled = self.compiled.get(None)
-        if compiled is None or self.effects or array_runtime.placed or [b for b in buffers if b is None]:
-            return self(args)
-        try:
-            results = compiled(buffers)
-        except RuntimeError:
-            return self(args)
-        return [ConcreteArray(t, None, buffer) for t, buffer in zip(self.result_types, results)]
 
     def __call__(self, args: Sequence[Any]) -> list[Any]:
         place = None
@@ -105,6 +93,56 @@ class Executable:
 def executable(program: Program) -> Executable:
     """The program compiled, once."""
     return program.memo(Executable)  # type: ignore[no-any-return]
+
+
+_KEPT = 256  # numbers
+_numbers: dict[Any, Any] = {}
+
+
+def given(leaves: Sequence[Any], donates: bool) -> tuple[list[Any], list[Any], Any] | None:
+    """The types and buffers of arguments, and their device (None: the default one).
+
+    None where there is one that needs a closer look, as a tracer or a number that does not fit.
+
+    Args:
+      donates: a buffer may be taken for a result, so that it cannot be that of an earlier equal number.
+    """
+    types = [x.type for x in leaves if x.__class__ is ConcreteArray and x._device is not None and x.placement is None]
+    if len(types) == len(leaves):
+        return types, [x._device for x in leaves], None
+    types, buffers, place = [], [], None
+    for x in leaves:
+        kind = x.__class__
+        if kind is ConcreteArray:
+            types.append(x.type)
+            buffers.append(device_buffer(x) if x._device is None else x._device)
+            place = place or x.placement
+            continue
+        try:
+            if kind is np.ndarray or isinstance(x, np.generic):
+                t = ArrayType(x.shape, dtypes.canonicalize(x.dtype))
+                buffer = pjrt.putter(t.shape, t.dtype)(x if x.dtype is t.dtype else np.asarray(x, t.dtype))
+            elif kind is float or kind is int or kind is bool:
+                t = scalar_type(x)
+                key = None if donates else (t, x or repr(x))  # zero has two signs
+                buffer = _numbers.get(key)
+                if buffer is None:
+                    buffer = pjrt.putter((), t.dtype)(np.asarray(x, t.dtype))
+                    if key is not None:
+                        if len(_numbers) >= _KEPT:
+                            _numbers.clear()
+                        _numbers[key] = buffer
+            else:
+                return None
+        except (TypeError, ValueError, OverflowError):
+            return None
+        types.append(t)
+        buffers.append(buffer)
+    if place is not None:
+        if len(buffers) != sum([x.__class__ is ConcreteArray for x in leaves]):
+            return None
+        buffers = [device_buffer(x, place) for x in leaves]
+    return types, buffers, place
 
 
 def device_buffer(value: Any, place: Any = None) -> Any:

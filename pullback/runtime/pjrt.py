@@ -13,7 +13,7 @@ import os
 import platform
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -31,7 +31,7 @@ __all__ = [
     "Buffer", "CompileError", "Compiled", "Device", "ExecutionError", "ResultType", "aligned_empty",
     "block_until_ready", "buffer_device", "buffer_devices", "buffer_sharding", "cache_key_parts", "client",
     "compile", "copy_to_device", "default_backend", "delete", "deserialize", "devices", "is_deleted",
-    "is_ready", "put", "put_sharded", "register_lapack", "set_device_count", "shard_slices", "to_numpy",
+    "is_ready", "put", "put_sharded", "putter", "register_lapack", "set_device_count", "shard_slices", "to_numpy",
     "versions",
 ]
 
@@ -148,6 +148,16 @@ def put(array: np.ndarray[Any, Any], device: Device | None = None, *, copy: bool
     """
     place = (_runtime or _start()).devices[0] if device is None else device
     return _put([array], array.shape, array.dtype, place._sharding, [place._handle], copy)
+
+
+@functools.lru_cache(1024)
+def putter(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Callable[[Any], Buffer]:
+    """`put` with a copy, to the default device, for arrays of one shape and native dtype; errors are jaxlib's own."""
+    runtime = _runtime or _start()
+    place = runtime.devices[0]
+    aval, sharding, handles = Aval(shape, dtype), place._sharding, [place._handle]
+    move, how = runtime.put, runtime.copy_now
+    return lambda array: move(aval, sharding, [array], handles, True, False, how, True)
 
 
 def _put(pieces: list[Any], shape: Sequence[int], dtype: np.dtype[Any], sharding: Any, handles: list[Any],
@@ -286,7 +296,7 @@ class Compiled:
     Inputs must have the types the program was compiled for: XLA itself only compares sizes in bytes.
     """
 
-    __slots__ = ("__weakref__", "_executable", "_execute", "_handlers", "devices", "has_callbacks")
+    __slots__ = ("__weakref__", "_executable", "devices", "execute", "handlers", "has_callbacks")
 
     def __init__(self, executable: Any, result_types: Sequence[ResultType], places: Sequence[Device],
                  has_callbacks: bool) -> None:
@@ -295,7 +305,7 @@ class Compiled:
             raise ValueError(f"compile: got {len(result_types)} result types for a program with {n_results} "
                              f"results; give (shape, dtype) of each")
         self._executable = executable
-        self._execute = executable.execute_sharded
+        self.execute = executable.execute_sharded
         self.devices = tuple(places)
         self.has_callbacks = has_callbacks
         shardings = [places[0]._sharding] * n_results
@@ -304,12 +314,12 @@ class Compiled:
             protos = executable.get_output_shardings() or [hlo.replicate().to_proto()] * n_results
             handles = [place._handle for place in places]
             shardings = [_placement(handles, hlo.from_proto(proto))[1] for proto in protos]
-        self._handlers = [_result_handler(Aval(shape, dtype), sharding)
+        self.handlers = [_result_handler(Aval(shape, dtype), sharding)
                           for (shape, dtype), sharding in zip(result_types, shardings, strict=True)]
 
     def __call__(self, buffers: list[Buffer]) -> list[Buffer]:
         try:
-            results: list[Buffer] = self._execute(buffers).consume_with_handlers(self._handlers)
+            results: list[Buffer] = self.execute(buffers).consume_with_handlers(self.handlers)
             return results
         except Exception as error:
             failure = explained(error, buffers)

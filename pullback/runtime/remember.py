@@ -33,6 +33,7 @@ def clear() -> None:
     """Forgets all calls."""
     for table in _tables:
         table.clear()
+    config.forget()
 
 
 class _Unknown(Exception):
@@ -78,29 +79,31 @@ def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
         return _known[function]
     settings: dict[Any, dict[Any, Any]] = {}  # the calls under each state of the settings
     _tables.append(settings)
-    latest: list[Any] = [(None, None)]  # of these, and its key, which takes long to hash
+    latest: list[Any] = [(object(), None)]  # of these, and the settings
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if state.trace is not None or config.unusual:
-            return function(*args, **kwargs)
-        under = config.program_key()
-        known, calls = latest[0]
-        if under is not known or not settings:
+        under, calls = latest[0]
+        if under is not config.settled or state.trace is not None:
+            if config.unusual or state.trace is not None:
+                return function(*args, **kwargs)
+            under = config.program_key()
             calls = settings.setdefault(under, {})
             latest[0] = under, calls
-        operands: list[Any] = []
+        operands: Any = args
+        told: list[Any] = [x.type for x in args if x.__class__ is ConcreteArray]
         try:
-            told = []
-            for arg in args:
-                if arg.__class__ is ConcreteArray:
-                    operands.append(arg)
-                    told.append(arg.type)
-                else:
-                    told.append(_told(arg, operands))
-            for name, arg in kwargs.items():
-                told += (name, _told(arg, operands))
-            key = len(args), *told
+            if len(told) != len(args) or kwargs:
+                operands, told = [], [len(args)]
+                for arg in args:
+                    if arg.__class__ is ConcreteArray:
+                        operands.append(arg)
+                        told.append(arg.type)
+                    else:
+                        told.append(_told(arg, operands))
+                for name, arg in kwargs.items():
+                    told += (name, _told(arg, operands))
+            key = tuple(told)
             found = calls.get(key, 0)
         except (_Unknown, TypeError):
             return function(*args, **kwargs)
@@ -116,7 +119,7 @@ def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
             if found == -1:
                 return function(*args, **kwargs)
         run, captured, out_tree = found
-        results = run(captured + operands if captured else operands)
+        results = run([*captured, *operands] if captured else operands)
         return results[0] if out_tree is None else tree.unflatten(out_tree, results)
 
     # Messages name the public function by the frames on the stack.

@@ -12,7 +12,7 @@ import numpy as np
 from pullback.core import dtypes
 from pullback.core.array import ConcreteArray
 from pullback.core.primitive import Primitive
-from pullback.core.program import Atom, Literal, Program
+from pullback.core.program import Atom, Equation, Literal, Program
 from pullback.core.types import ArrayType, scalar_type
 
 # From this many elements of operands and results on, XLA's threads are worth a compiled call.
@@ -85,11 +85,17 @@ def array(t: ArrayType, result: Any) -> ConcreteArray:
 class Step(NamedTuple):
     """One operation: where its operands and results stand among the values, and which of them nothing needs after."""
 
-    run: Callable[..., Sequence[Any]]
+    run: Callable[..., Any]  # gives the only result, or a sequence of several
     operands: tuple[int, ...]
-    params: dict[str, Any]
     results: tuple[int, ...]
     spent: tuple[int, ...]
+
+
+def _function(eqn: Equation) -> Callable[..., Any]:
+    """An operation as a function of ndarrays."""
+    if len(eqn.outputs) == 1:
+        return eqn.primitive.alone([a.type for a in eqn.inputs], eqn.params)
+    return functools.partial(eqn.primitive.numpy, **eqn.params)
 
 
 class Schedule:
@@ -105,24 +111,25 @@ class Schedule:
         # Often it is one operation on the inputs, with one result.
         simple = len(steps) == len(outputs) == 1 and steps[0].operands == tuple(range(count)) and (
             steps[0].results == (outputs[0][0],))
-        self.only = (steps[0].run, steps[0].params, outputs[0][1]) if simple else None
+        self.only = (steps[0].run, outputs[0][1]) if simple else None
 
     def __call__(self, args: Sequence[Any]) -> list[Any]:
         values = [(arg.numpy() if arg._host is None else arg._host) if arg.__class__ is ConcreteArray else ndarray(arg)
                   for arg in args]
         if self.only is not None:
-            run, params, t = self.only
+            function, t = self.only
             token = quiet()
             try:
-                result, = run(*values, **params)
+                result = function(*values)
             finally:
                 loud(token)
             return [array(t, result)]
         values += self.rest
         token = quiet()
         try:
-            for run, operands, params, results, spent in self.steps:
-                for i, result in zip(results, run(*[values[i] for i in operands], **params), strict=True):
+            for run, operands, results, spent in self.steps:
+                made = run(*[values[i] for i in operands])
+                for i, result in zip(results, made if len(results) > 1 else (made,), strict=True):
                     values[i] = result if result.__class__ is np.ndarray else np.asarray(result)
                 for i in spent:
                     values[i] = None
@@ -170,5 +177,5 @@ def schedule(program: Program) -> Schedule | None:
     for eqn, operands, results in reversed(rows):
         spent = {i for i in (*operands, *results) if i not in needed}
         needed |= spent
-        steps.append(Step(eqn.primitive.numpy, operands, eqn.params, results, tuple(spent)))
+        steps.append(Step(_function(eqn), operands, results, tuple(spent)))
     return Schedule(count, steps[::-1], outputs, rest)

@@ -178,6 +178,8 @@ DIFFERENCES = [(re.compile(case), re.compile(words), reason) for case, words, re
      "the tangent of a large half float, and of a whole quantile, where its pole is, is rounding alone"),
     (r"^(nn|scipy\.special)\.(log1mexp|log_sigmoid|soft_sign|(log_)?softmax|squareplus|standardize)\(si4",
      r"^values", "jax negates, subtracts or squares the ends of the integers as integers, which wrap"),
+    (r"^scipy\.stats\.multinomial\.(log)?pmf\(.*nn\.softmax\(p(b|u)1", r"^values|^jax raises TypeError\('sub does not",
+     "jax has no softmax of truth values, and subtracts unsigned integers as such, which wrap"),
     (r"^lax\.cum(max|min)\(sc8", r"^values",
      "in jax a complex NaN is neither above nor below; here it stays, as a real one"),
     (r"^jnp\.int1\(1", r"^values", "jax hands the bit of an int1 out as a truth value"),

@@ -19,7 +19,7 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
       loc, scale: float[...], the mean and the width.
     """
     y, scale = standard(x, loc, scale)
-    y = jnp.abs(y)  # the density is even
+    y = jnp.where(jnp.real(y) < 0, -y, y)  # the density is even
     return -y - 2 * jnp.logaddexp(0, -y) - jnp.log(scale)
 
 
