@@ -20,8 +20,9 @@ from pullback.core.types import ArrayType
 from pullback.ops import fits
 from pullback.ops.truth import truth
 
-# Below this size the separate kernels that a branch needs cost more than they save.
-_MANY = 1024
+# Below these sizes the separate kernels that a branch needs cost more to compile than they save. XLA's remainder is slow.
+_MANY_ANGLES = 1 << 14
+_MANY_QUOTIENTS = 1 << 10
 # Reduction in two parts is exact enough up to here; larger arguments take XLA's own way.
 _FAR = 2.0 ** 20
 
@@ -90,13 +91,14 @@ def widely(plain: str, formula: Callable[..., Any], many: int = 0) -> Callable[.
     return lowering
 
 
-def within(plain: str, size: Callable[..., Any], limit: float, formula: Callable[..., Any]) -> Callable[..., Any]:
+def within(plain: str, size: Callable[..., Any], limit: float, formula: Callable[..., Any], many: int
+           ) -> Callable[..., Any]:
     """The lowering of a function whose `formula` holds where `size` of the operands is below `limit`; if some element
-    is beyond, or is no number, XLA's `plain` computes the array."""
+    is beyond, or is no number, XLA's `plain` computes the array, as it does one of less than `many` elements."""
 
     def lowering(b: Any, *operands: Any) -> Any:
         t = b.outputs[0]
-        if dtypes.kind(t.dtype) != "f" or t.dtype.itemsize > 4 or t.size < _MANY:
+        if dtypes.kind(t.dtype) != "f" or t.dtype.itemsize > 4 or t.size < many:
             return b.op(plain, operands, t)
         sizes = b.op("stablehlo.abs", [size(b, *operands)], t)
         bound = b.full(min(limit, float(dtypes.finfo(t.dtype).max)), t)
@@ -122,7 +124,7 @@ def circular(plain: str, formula: Callable[..., Any]) -> Callable[..., Any]:
         r = b.select(b.compare("EQ", turns, double.number(0)), wide, r)
         return b.convert(formula(double, r, b.convert(turns, dtypes.int32)), x.type.dtype)
 
-    return within(plain, lambda b, x: x, _FAR, reduced)
+    return within(plain, lambda b, x: x, _FAR, reduced, _MANY_ANGLES)
 
 
 def _bit(d: _Double, number: Any, bit: int) -> Any:
@@ -265,7 +267,7 @@ arccosine = widely("chlo.acos", _acos)
 arctangent = widely("chlo.atan", _atan)
 arctangent2 = widely("stablehlo.atan2", _atan2)
 cube_root = widely("stablehlo.cbrt", _cbrt)
-remainder = within("stablehlo.remainder", lambda b, x, y: b.div(x, y), 2.0 ** 29, _remainder)
+remainder = within("stablehlo.remainder", lambda b, x, y: b.div(x, y), 2.0 ** 29, _remainder, _MANY_QUOTIENTS)
 
 
 # -- shorter than XLA's own, or without its cancellation, in the dtype of the operand --------------------
