@@ -251,6 +251,17 @@ def dispatch_10() -> Any:
     return _dispatch(10)
 
 
+@case("dispatch, an array and a number")
+def dispatch_number() -> Any:
+    import jax.numpy as jnp
+    return (lambda x, c: x * c), (jnp.ones(4), 0.1)
+
+
+@case("dispatch, an array of NumPy")
+def dispatch_host() -> Any:
+    return (lambda x: x + 1), (normal_array(4),)
+
+
 @case("dispatch, 100 arrays")
 def dispatch_100() -> Any:
     return _dispatch(100)

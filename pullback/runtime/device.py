@@ -171,9 +171,8 @@ def block_until_ready(x: Any) -> Any:
       >>> block_until_ready(jnp.arange(2))
       Array([0, 1], dtype=int32)
     """
-    for leaf in tree.leaves(x):
-        if isinstance(leaf, ConcreteArray) and leaf._device is not None:
-            pjrt.block_until_ready(leaf._device)
+    leaves = [x] if x.__class__ is ConcreteArray else tree.leaves(x)
+    pjrt.wait([leaf._device for leaf in leaves if leaf.__class__ is ConcreteArray and leaf._device is not None])
     return x
 
 

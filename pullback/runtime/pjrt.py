@@ -32,7 +32,7 @@ __all__ = [
     "block_until_ready", "buffer_device", "buffer_devices", "buffer_sharding", "cache_key_parts", "client",
     "compile", "copy_to_device", "default_backend", "delete", "deserialize", "devices", "is_deleted",
     "is_ready", "put", "put_sharded", "putter", "register_lapack", "set_device_count", "shard_slices", "to_numpy",
-    "versions",
+    "versions", "wait",
 ]
 
 Buffer = Any
@@ -243,6 +243,16 @@ def block_until_ready(buffer: Buffer) -> Buffer:
     except Exception as error:
         failure = explained(error, (buffer,))
     raise failure
+
+
+def wait(buffers: list[Buffer]) -> None:
+    """Waits for the values. Raises: as block_until_ready."""
+    try:
+        _library()[0].batched_block_until_ready(buffers)
+    except Exception:
+        for buffer in buffers:
+            block_until_ready(buffer)
+        raise
 
 
 def buffer_devices(buffer: Buffer) -> list[Device]:
