@@ -236,8 +236,13 @@ def to_complex(dtype: Any) -> np.dtype[Any]:
 def itemsize_bits(dtype: Any) -> int:
     """The number of bits of one element, also where elements are narrower than a byte."""
     found = _numeric(as_dtype(dtype), "width in bits", ValueError)
-    narrow = re.match(r"u?(?:int|float)([1246])(?!\d)", found.name)
-    return int(narrow[1]) if narrow else 8 * found.itemsize
+    if found not in _BITS:
+        narrow = re.match(r"u?(?:int|float)([1246])(?!\d)", found.name)
+        _BITS[found] = int(narrow[1]) if narrow else 8 * found.itemsize
+    return _BITS[found]
+
+
+_BITS: dict[Any, int] = {}
 
 
 def short_name(dtype: Any) -> str:

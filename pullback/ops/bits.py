@@ -50,18 +50,17 @@ def threefry(words: Sequence[Any], x0: Any, x1: Any, add: Callable[..., Any], mi
 # -- on Python integers: for a few blocks this is faster than NumPy's hundred small operations -----------
 
 
-def _add(x: int, word: int, n: int) -> int:
-    return x + word + n & _MASK
-
-
-def _mix(x0: int, x1: int, r: int) -> tuple[int, int]:
-    x0 = x0 + x1 & _MASK
-    return x0, ((x1 << r | x1 >> 32 - r) & _MASK) ^ x0
-
-
 def threefry_integers(k0: int, k1: int, x0: int, x1: int) -> tuple[int, int]:
-    """threefry on Python integers."""
-    return threefry((k0, k1, k0 ^ k1 ^ _PARITY), x0, x1, _add, _mix)  # type: ignore[no-any-return]
+    """threefry on Python integers, written out: calls of `add` and `mix` would take most of the time."""
+    words = k0, k1, k0 ^ k1 ^ _PARITY
+    x0, x1 = x0 + k0 & _MASK, x1 + k1 & _MASK
+    for group in range(5):
+        for r in _ROTATIONS[group % 2]:
+            x0 = x0 + x1 & _MASK
+            x1 = (x1 << r & _MASK | x1 >> 32 - r) ^ x0
+        x0 = x0 + words[(group + 1) % 3] & _MASK
+        x1 = x1 + words[(group + 2) % 3] + group + 1 & _MASK
+    return x0, x1
 
 
 _FEW_BLOCKS = 10

@@ -227,7 +227,7 @@ class DotGeneral(Bilinear):
     def numpy(self, x: np.ndarray, y: np.ndarray, *, dims: Dims, precision: Any = None, dtype: Any = None
               ) -> Outputs:
         if precision is None and x.dtype == y.dtype == (dtype or x.dtype) and x.dtype.char in "fd":
-            if dims == MATRICES and x.ndim == y.ndim == 2:
+            if dims == MATRICES and x.ndim == 2 and y.ndim < 3:
                 return [np.matmul(x, y)]
             if dims == _OUTER:
                 return [np.multiply.outer(x, y)]

@@ -20,7 +20,7 @@ from pullback.core.types import ArrayType
 from pullback.ops import fits
 from pullback.ops.truth import truth
 
-# Below these sizes the separate kernels that a branch needs cost more to compile than they save. XLA's remainder is slow.
+# Below these sizes the kernels that a branch needs cost more to compile than they save. XLA's remainder is slow.
 _MANY_ANGLES = 1 << 14
 _MANY_QUOTIENTS = 1 << 10
 # Reduction in two parts is exact enough up to here; larger arguments take XLA's own way.

@@ -63,6 +63,8 @@ def _shift_left(words: Words, x: np.ndarray, amount: np.ndarray) -> np.ndarray:
 
 def _shift_right_logical(words: Words, x: np.ndarray, amount: np.ndarray) -> np.ndarray:
     beyond = amount >= words.bits
+    if not beyond.any():
+        return x >> amount
     return np.where(beyond, words.word.type(0), x >> np.where(beyond, words.word.type(0), amount))
 
 

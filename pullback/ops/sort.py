@@ -139,7 +139,7 @@ class Sort(Primitive):
         if len(xs) == 1 and xs[0].dtype.kind in "biuf" and xs[0].dtype.isbuiltin == 1:
             x = xs[0]
             # NumPy's fast sort is not stable, which shows only where zeros have signs, or NaNs have bits of their own.
-            shows = x.dtype.kind == "f" and bool(((np.signbit(x) & (x == 0)) | np.isnan(x)).any())
+            shows = x.size < 1024 or x.dtype.kind == "f" and bool(((np.signbit(x) & (x == 0)) | np.isnan(x)).any())
             return [np.sort(x, axis=axis, kind="stable" if shows else None)]
         order = order_of(xs[:keys], axis)
         return [np.take_along_axis(x, order, axis) for x in xs]

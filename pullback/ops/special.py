@@ -82,16 +82,20 @@ def _erf_inv(x: np.ndarray) -> np.ndarray:
     """
     if x.dtype != np.float32:
         return _scipy("erfinv")(x)
-    w = -np.log1p(-x * x)
-    p = np.empty_like(x)
-    for where, (first, *rest), argument in ((w < 5, _ERF_INV[0], lambda v: v - np.float32(2.5)),
-                                            (w >= 5, _ERF_INV[1], lambda v: np.sqrt(v) - np.float32(3))):
-        v = argument(w[where])
+    def polynomial(coefficients: np.ndarray, v: np.ndarray) -> np.ndarray:
+        first, *rest = coefficients
         part = np.full_like(v, first)
         for coefficient in rest:
-            part = part * v + coefficient
-        p[where] = part
-    p[np.isnan(w)] = np.nan
+            np.multiply(part, v, out=part)
+            np.add(part, coefficient, out=part)
+        return part
+
+    x = np.asarray(x)
+    w = np.asarray(-np.log1p(-x * x))
+    near = polynomial(_ERF_INV[0], np.asarray(w - np.float32(2.5)))
+    if (middle := w < 5).all():
+        return near * x
+    p = np.where(middle, near, polynomial(_ERF_INV[1], np.asarray(np.sqrt(w) - np.float32(3))))
     return np.where(np.abs(x) == 1, x * np.float32(np.inf), p * x)
 
 

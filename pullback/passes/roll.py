@@ -64,10 +64,13 @@ def rolled(program: Program) -> tuple[Program, list[Finding]]:
     """The program with loops in the place of repeated stretches, and what was found."""
     findings: list[Finding] = []
     while True:
-        program, found = _once(program)
+        shorter, found = _once(program)
+        if len(shorter.equations) >= len(program.equations):
+            # Results that a loop spares are computed again behind it, which may be a stretch as long as before.
+            return program, findings + [f._replace(rolled=False, why="its results would be computed again after it")
+                                        if f.rolled else f for f in found]
+        program = shorter
         findings += found
-        if not any(f.rolled for f in found):
-            return program, findings
 
 
 def _once(program: Program) -> tuple[Program, list[Finding]]:

@@ -137,7 +137,7 @@ def clear() -> None:
 def compiled(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[str, Any]) -> Any:
     """One operation as a compiled function of the list of its operands."""
     if len(primitive.programs) == 1 and primitive.runs_program:
-        return executable(params[primitive.programs[0]])
+        return params[primitive.programs[0]].memo(_alike)
     # A loop is staged anew in each call; where it does the same again, what was compiled for it serves again. What has
     # effects may tell of the line that asked for it.
     effects = primitive.programs and primitive.effects(params)
@@ -147,6 +147,19 @@ def compiled(primitive: Primitive, types: tuple[ArrayType, ...], params: dict[st
         if len(_single) >= _KEPT:
             _single.clear()
         program = _single[key] = single(primitive, types, params)
+    return executable(program)
+
+
+def _alike(program: Program) -> Any:
+    """The program compiled; one that was staged anew, and does the same as an earlier one, is not compiled again."""
+    if not program.effects:
+        try:
+            key = form(program)
+            if key not in _single and len(_single) >= _KEPT:
+                _single.clear()
+            return executable(_single.setdefault(key, program))
+        except TypeError:  # a param that is not hashable
+            pass
     return executable(program)
 
 
