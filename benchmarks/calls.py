@@ -247,7 +247,8 @@ mode: J
 """,
 }
 _JOINS = {"concatenate", "stack", "hstack", "vstack", "column_stack"}  # called with a tuple
-EAGER = """
+EAGER = {
+    "jnp": """
 abs exp log sin cos tanh sqrt square negative sign floor: M
 round isnan isfinite sum mean max min prod std var argmax argmin: M
 cumsum any all sort argsort ravel transpose trace diagonal tril triu flip squeeze zeros_like ones_like: M
@@ -262,9 +263,45 @@ roll: M, 1
 broadcast_to: M, (2, 16, 16)
 einsum: 'ij,jk->ik', M, N
 take: M, I
+linspace: 0, 1, 10
+allclose cov kron vdot: M, N
+median unique fft.fft linalg.norm linalg.inv linalg.eigh: M
+percentile: M, 30.0
+convolve interp: M[0], N[0] | M[0], N[0], M[1]
+pad tile repeat: M, 2
+nonzero: B
+""",
+    "nn": """
+relu gelu softmax log_softmax logsumexp: M
+one_hot: I, 16
+""",
+    "random": """
+key: 0
+normal uniform: K, (3,) | K, (1000,)
+split: K
+fold_in: K, 3
+randint: K, (3,), 0, 10
+permutation: K, 10
+choice: K, 10, (3,)
+""",
+    "lax": """
+stop_gradient: M
+dynamic_slice: M, (1, 2), (3, 4)
+top_k: M, 3
+scan: lambda c, x: (c + x, c), M[0], M
+fori_loop: 0, 5, lambda i, x: x + 1, M
+while_loop: lambda x: x[0, 0] < 5, lambda x: x + 1, M
+cond: True, lambda x: x, lambda x: -x, M
+map: lambda x: x * 2, M
+""",
+}
+WRITTEN_OUT = """
+M + N | M * 2.0 | M @ N | M @ N[0] | M > 0.5 | -M | M ** 2 | M.T | M.sum() | M.mean(0) | M.astype(jnp.int32)
+M[0] | M[0, 1] | M[:, 1] | M[I] | M[B] | M[None] | M.at[0].set(1.0) | M.at[I].add(1.0) | list(M)
+jax.grad(lambda x: (x * x).sum())(M) | jax.vmap(lambda x: x * 2 + 1)(M) | jax.checkpoint(lambda x: x * 2 + 1)(M)
+jax.jvp(lambda x: x * 2, (M,), (N,)) | jax.vjp(lambda x: x * 2, M)[1](N) | jax.linearize(lambda x: x * 2, M)[1](N)
+jax.tree.map(lambda p, g: p - 0.1 * g, {'a': M, 'b': N}, {'a': N, 'b': M}) | jax.hessian(lambda x: (x ** 3).sum())(M[0])
 """
-
-
 
 
 def arrays(size: int, eager: bool) -> dict[str, Any]:
@@ -290,10 +327,11 @@ def arrays(size: int, eager: bool) -> dict[str, Any]:
 def calls(eager: bool) -> list[str]:
     """The calls as text: expressions over the namespaces and the arrays."""
     found: dict[str, None] = {}
-    for space, table in {"jnp": EAGER}.items() if eager else TABLE.items():
+    for space, table in EAGER.items() if eager else TABLE.items():
         for line in table.strip().splitlines():
             names, _, lists = line.partition(": ")
             for name in names.split():
                 for arguments in lists.split(" | "):
                     found[f"{space}.{name}({f'({arguments})' if name in _JOINS else arguments})"] = None
-    return list(found)
+    return [*found, *([text.strip() for line in WRITTEN_OUT.splitlines() for text in line.split(" | ") if text.strip()]
+                      if eager else ())]
