@@ -159,10 +159,14 @@ class Jitted:
 
     def _moved(self, values: Sequence[Any], own: list[Any], types: list[Any], kept: list[int]) -> list[Any] | None:
         """The buffers of arguments of which some are numbers or in NumPy's memory; None if the types are others."""
+        others = [i for i, t in enumerate(own) if t is None]
         if len(own) != len(types) or not all([t is None or t is wanted for t, wanted in zip(own, types)]):
             return None
-        found = given(values, self.donates)
-        return [found[1][i] for i in kept] if found is not None and found[0] == types and found[2] is None else None
+        found = given([values[i] for i in others], self.donates)
+        if found is None or found[0] != [types[i] for i in others] or found[2] is not None:
+            return None
+        moved = dict(zip(others, found[1]))
+        return [moved[i] if i in moved else values[i]._device for i in kept]
 
     def _again(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """The result of a call like an earlier one; _NOT_GIVEN for another, and where something needs a closer look."""

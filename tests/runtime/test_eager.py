@@ -1,4 +1,4 @@
-"""Eager loops and branches: what was compiled for one serves every other that does the same."""
+"""Eager loops, branches and checkpoints: what was compiled for one serves every other that does the same."""
 
 import pytest
 
@@ -12,6 +12,7 @@ CALLS = {
     "scan": lambda x: lax.scan(lambda c, row: (c * 0.5 + row, c), jnp.zeros(2), x),
     "cond": lambda x: lax.cond(True, lambda x: x * 3, lambda x: x, x),
     "while_loop": lambda x: lax.while_loop(lambda x: x.sum() < 70, lambda x: x + 2, x),
+    "checkpoint": lambda x: pb.checkpoint(lambda x: jnp.tanh(x) * 2)(x),
     "nested": lambda x: lax.scan(lambda c, row: (c + lax.scan(lambda d, y: (d - y, None), 0.0, row)[0], row), 0.0, x),
 }
 
@@ -31,6 +32,14 @@ def test_loops_that_differ_in_a_number_are_not_taken_for_each_other():
         return lax.scan(lambda c, row: (c * factor + row, None), jnp.zeros(()), jnp.ones(3))[0].item()
 
     assert [last(factor) for factor in (1.0, 2.0, -0.0, 1.0)] == [3.0, 7.0, 1.0, 3.0]
+
+
+def test_checkpoints_that_differ_in_what_they_close_over():
+    def scaled(factor):
+        return pb.checkpoint(lambda x: x * factor)(jnp.ones(3)).tolist()
+
+    assert [scaled(f) for f in (2.0, 3.0, jnp.arange(3.0), jnp.ones(3), 2)] == [
+        [2.0] * 3, [3.0] * 3, [0.0, 1.0, 2.0], [1.0] * 3, [2.0] * 3]
 
 
 def test_loops_with_effects_are_not_taken_for_each_other():
