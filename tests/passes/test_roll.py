@@ -186,3 +186,21 @@ def test_programs_inside_loops_are_rolled_too():
     text = pullback.jit(loss).lower(W, ROWS).as_text()
     assert text.count("stablehlo.while") == 2
     np.testing.assert_allclose(pullback.jit(pullback.grad(loss))(W, ROWS), pullback.grad(loss)(W, ROWS), rtol=1e-4)
+
+
+def test_results_computed_again_behind_a_loop_are_no_reason_for_another():
+    """The equations behind the first loop are a stretch as long as that of a second: it would go on for ever."""
+    def f(rows):
+        results, total = [], 0.0
+        for row in rows:
+            for j in range(45):
+                results.append(row * (j + 2.0) + jnp.abs(row))
+                total = total + jnp.sum(jnp.sin(results[-1]))
+        return results, total
+
+    rows = normal(5, 4, 4)
+    lowered = pullback.jit(f).lower(rows)
+    assert "rolled: 5 times 272 equations" in lowered.report()
+    assert "5 times 137 equations" in lowered.report() and "computed again after it" in lowered.report()
+    for got, expected in zip(pullback.tree.leaves(pullback.jit(f)(rows)), pullback.tree.leaves(f(rows)), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-4)
