@@ -87,9 +87,9 @@ def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
         if under is not config.settled or state.trace is not None:
             if config.unusual or state.trace is not None:
                 return function(*args, **kwargs)
-            under = config.program_key()
-            calls = settings.setdefault(under, {})
-            latest[0] = under, calls
+            key = config.program_key()
+            if key is not under or not settings:
+                under, calls = latest[0] = key, settings.setdefault(key, {})
         operands: Any = args
         told: list[Any] = [x.type for x in args if x.__class__ is ConcreteArray]
         try:
