@@ -113,13 +113,11 @@ def given(leaves: Sequence[Any], donates: bool) -> tuple[list[Any], list[Any], A
     types, buffers, place = [], [], None
     for x in leaves:
         kind = x.__class__
-        if kind is ConcreteArray:
-            types.append(x.type)
-            buffers.append(device_buffer(x) if x._device is None else x._device)
-            place = place or x.placement
-            continue
         try:
-            if kind is np.ndarray or isinstance(x, np.generic):
+            if kind is ConcreteArray:
+                t, buffer = x.type, device_buffer(x) if x._device is None else x._device
+                place = place or x.placement
+            elif kind is np.ndarray or isinstance(x, np.generic):
                 t = ArrayType(x.shape, dtypes.canonicalize(x.dtype))
                 buffer = pjrt.putter(t.shape, t.dtype)(x if x.dtype is t.dtype else np.asarray(x, t.dtype))
             elif kind is float or kind is int or kind is bool:
@@ -134,7 +132,7 @@ def given(leaves: Sequence[Any], donates: bool) -> tuple[list[Any], list[Any], A
                         _numbers[key] = buffer
             else:
                 return None
-        except (TypeError, ValueError, OverflowError):
+        except Exception:
             return None
         types.append(t)
         buffers.append(buffer)

@@ -195,3 +195,13 @@ def test_a_call_that_fails_says_why_each_time():
     for _ in range(3):
         with pytest.raises(Exception, match="no"):
             np.asarray(f(jnp.float32(1)))
+
+
+def test_arguments_that_no_device_takes_and_nothing_reads():
+    f = pullback.jit(lambda x, unread: x + 1)
+    nothing = np.zeros(3, pullback.dtypes.float0)
+    deleted = jnp.ones(2)
+    deleted.delete()
+    for _ in range(3):
+        np.testing.assert_array_equal(f(jnp.asarray(X), nothing), X + 1)
+        np.testing.assert_array_equal(f(jnp.asarray(X), deleted), X + 1)
