@@ -4,7 +4,7 @@
 
 Two processes, one for each engine, are given the same calls and run them in turn. A time counts where both results
 agree. The ratio pullback / jax is that of the smallest times over all rounds. `--eager` makes common calls
-of arrays of 16 x 16 without `jit` instead.
+on arrays of 16 x 16 without `jit` instead.
 """
 
 from __future__ import annotations

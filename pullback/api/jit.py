@@ -54,7 +54,7 @@ class _Signatures(dict[Any, Staged]):
         config.forget()
 
 
-# What a call like the last needs: the settings, the structure of the arguments (None: each one an Array, given by
+# What a call like the last needs: the settings, the structure of the arguments (None: each is a leaf, given by
 # position), static ones, types, buffers that come first, arguments that are passed on, the compiled call, its handlers
 # of results, their types and how they become the result (the type, and None, of an only one). Here, of no call.
 _NOT_READY: tuple[Any, ...] = object(), *[None] * 9
