@@ -22,6 +22,7 @@ from pullback.interpret.evaluate import evaluate
 from pullback.interpret.stage import stage
 from pullback.ops.call import call
 from pullback.passes import key_reuse
+from pullback.passes.clean import written_in
 from pullback.runtime.eager import check_finite
 from pullback.runtime.executable import Executable, device_buffer, executable, given
 from pullback.runtime.sharding import PartitionSpec, as_sharding, single_device
@@ -307,6 +308,7 @@ class Jitted:
         flat.function.__name__ = function_name(fun)
         program, captured = stage(flat, types, name=function_name(fun), what="jit",
                                   input_names=argument_names(fun, dynamic, dynamic_kwargs))
+        program, captured = written_in(program, captured)
         if config.enable_checks.value:
             check_program(program)
         return Staged(program, captured, flat.out_tree)

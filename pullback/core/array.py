@@ -104,6 +104,11 @@ class ConcreteArray(Array):
             host = self._host = runtime.to_numpy(self._device)
         return host
 
+    @property
+    def in_memory(self) -> bool:
+        """Whether the host has the numbers, and no device was asked for."""
+        return self._host is not None and self.placement is None
+
     def concrete(self) -> ConcreteArray:
         return self
 

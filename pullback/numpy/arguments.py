@@ -162,5 +162,7 @@ def _runs(numbers: list[int]) -> Iterator[tuple[int, int, int]]:
             j += 1
         if j - i == 2 and abs(step) > 1:
             j -= 1
+        elif j - i > 1 and step != 1 and j < len(numbers) and numbers[j] - numbers[j - 1] == 1:
+            j -= 1  # it begins a run upwards, which may so be all of the axis
         yield numbers[i], step if j - i > 1 else 1, j - i
         i = j

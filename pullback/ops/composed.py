@@ -214,24 +214,30 @@ def exp(x: Term) -> Term:
 _ROOT = np.float64(math.sqrt(0.5)).view(np.int64)
 
 
-@_quickly(ops.log)
-def log(x: Term) -> Term:
-    """x = 2**n m with m between sqrt(1/2) and sqrt(2); log(m) = 2 artanh((m - 1) / (m + 1))."""
+def _logarithm(x: Term, off: Term | None = None) -> Term:
+    """x = 2**n m with m between sqrt(1/2) and sqrt(2); log(m) = 2 artanh((m - 1) / (m + 1)).
+
+    `off` is x - 1, where it is known to more digits.
+    """
     bits = bitcast_convert_type(x.x, dtype=dtypes.int64)
     n = shift_right_arithmetic(ops.sub(bits, _ROOT), np.int64(52))
     m = Term(bitcast_convert_type(ops.sub(bits, shift_left(n, np.int64(52))), dtype=dtypes.float64))
     exponent = Term(convert_element_type(convert_element_type(n, dtype=dtypes.int32), dtype=dtypes.float64))
-    r = (m - 1) / (m + 1)
+    above = m - 1 if off is None else where(exponent.equals(0), off, m - 1)
+    r = above / (m + 1)
     value = exponent * math.log(2) + 2 * r * polynomial(square(r), [1 / (2 * k + 1) for k in range(9)])
     value = where(x.equals(math.inf), math.inf, value)
     return where(x > 0, value, where(x.equals(0), -math.inf, math.nan))
 
 
+@_quickly(ops.log)
+def log(x: Term) -> Term:
+    return _logarithm(x)
+
+
 @_quickly(ops.log1p)
 def log1p(x: Term) -> Term:
-    """By the logarithm of 1 + x and what the sum lost."""
-    one = 1 + x
-    return where(x.equals(math.inf), math.inf, log(one) + where(one > 0, (x - (one - 1)) / one, 0.0))
+    return _logarithm(1 + x, x)
 
 
 @_quickly(ops.expm1)

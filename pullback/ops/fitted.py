@@ -180,6 +180,22 @@ def comb(n: Term, k: Term) -> Term:
     return where(inside, value, where(n.equals(n) & k.equals(k), 0.0, math.nan))
 
 
+def log_beta(a: Term, b: Term) -> Term:
+    """log(B(a, b)) of positive numbers by one series of Stirling's, in which large parts do not cancel; else NaN."""
+    positive = (a > 0) & (b > 0)
+    least, most = where(positive, minimum(a, b), 1.0), where(positive, maximum(a, b), 1.0)
+    endless = most.equals(math.inf)
+    least, most = where(endless, 1.0, least), where(endless, 1.0, most)
+    one, both = least < 4.5, most < 4.5
+    x, y = where(one, least + _SHIFT, least), where(both, most + _SHIFT, most)
+    inverse, total = 1 / y, least + most
+    change = log1p(x * inverse)
+    factor = where(both, rising(total + _SHIFT) / rising(most), 1.0) * where(one, rising(total) / rising(least), 1.0)
+    value = (x - 0.5) * (log(x * inverse) - change) - y * change + log(factor * sqrt(2 * math.pi * inverse))
+    value = value + stirling_rest(x) + stirling_rest(y) - stirling_rest(x + y)
+    return where(positive, where(endless, -math.inf, value), math.nan)
+
+
 # -- the gamma distribution -------------------------------------------------------------------------------
 
 def gamma_density(a: Term, x: Term) -> Term:

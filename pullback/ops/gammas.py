@@ -20,7 +20,7 @@ import numpy as np
 
 from pullback.core import dtypes
 from pullback.ops import elementwise as ops
-from pullback.ops import fitted
+from pullback.ops import fitted, special
 from pullback.ops.composed import (
     Composed,
     Term,
@@ -286,6 +286,23 @@ random_gamma_grad = Composed(
 
 # -- the incomplete beta function -----------------------------------------------------------------------
 
+def _log_beta(a: Term, b: Term) -> Term:
+    """The sum of three lgamma; where one or both are large, by Stirling's series. Source: DLMF 5.11.1."""
+    positive = (a > 0) & (b > 0)
+    least, most = where(positive, minimum(a, b), 1.0), where(positive, maximum(a, b), 1.0)
+    one = (most >= _LARGE) & (most < math.inf)
+    p, q = where(one, least, 1.0), where(one, most, _LARGE)
+    ratio = log1p(p / q)
+    near = lgamma(p) - (q - 0.5) * ratio + p * (1 - log(p + q)) + stirling_rest(q)
+    both = maximum(p, _LARGE)
+    far = (both - 0.5) * log(both / (both + q)) - q * ratio + stirling_rest(q) + stirling_rest(both)
+    far = far - 0.5 * log(q) + 0.5 * math.log(2 * math.pi)
+    r, s = where(one, 1.0, least), where(one, 1.0, most)
+    plain = where(most.equals(math.inf), -math.inf, lgamma(r) + lgamma(s) - lgamma(r + s))
+    value = where(one, where(p >= _LARGE, far, near) - stirling_rest(p + q), plain)
+    return where(positive, value, math.nan)
+
+
 def _log_beta_density(a: Term, b: Term, x: Term, y: Term) -> Term:
     """log of x**a y**b / B(a, b) for positive a and b, x + y = 1, without cancellation of large parts.
 
@@ -298,14 +315,7 @@ def _log_beta_density(a: Term, b: Term, x: Term, y: Term) -> Term:
     off = x * d - y * c
     large = 0.5 * log(c / total * d / (2 * math.pi)) + stirling_rest(total) - stirling_rest(c) - stirling_rest(d)
     large = large - c * log1p_rest(off / c) - d * log1p_rest(-off / d)
-    # One large: lgamma(most) - lgamma(least + most) by Stirling's series.
-    least, most = minimum(a, b), maximum(a, b)
-    one = (most >= _LARGE) & ~both
-    p, q = where(one, least, 1.0), where(one, most, _LARGE)
-    ratio = log1p(p / q)
-    log_b = lgamma(p) - (q - 0.5) * ratio + p * (1 - log(p + q)) + stirling_rest(q) - stirling_rest(p + q)
-    r, s = where(both | one, 1.0, a), where(both | one, 1.0, b)
-    log_b = where(one, log_b, lgamma(r) + lgamma(s) - lgamma(r + s))
+    log_b = _log_beta(where(both, 1.0, a), where(both, 1.0, b))
     return where(both, large, a * log(x) + b * log(y) - log_b)
 
 
@@ -363,6 +373,15 @@ def _beta_density(t: Any, a: Any, b: Any, x: Any) -> Any:
     return ops.mul(t, ops.exp(total))
 
 
+log_beta = Composed(
+    "log_beta", _log_beta,
+    [lambda t, out, a, b: ops.mul(t, ops.sub(special.digamma(a), special.digamma(ops.add(a, b)))),
+     lambda t, out, a, b: ops.mul(t, ops.sub(special.digamma(b), special.digamma(ops.add(a, b))))],
+    narrow=fitted.log_beta, draws=[(0.4, 5.0), (0.4, 12.0)], every_shape=True, rtol=1e-4,
+    edges=[tuple(np.array(v, np.float32) for v in (
+        [1, 3, 1e-30, 1e10, 2, 1e-3, 4.5, 5, 4, 1e3], [1, 2, 1e-30, 1e10, 1e9, 40, 4.5, 4, 5, 2e3]))],
+    oracle=lambda jax, a, b: jax.scipy.special.betaln(a, b),
+    doc="The logarithm of the beta function of positive numbers; NaN elsewhere.")
 betainc = Composed(
     "betainc", _betainc, [None, None, lambda t, out, a, b, x: _beta_density(t, a, b, x)], reference="betainc",
     draws=[(0.4, 5.0), (0.4, 5.0), (0.1, 0.9)], rtol=2e-4, every_shape=True, edges=[tuple(

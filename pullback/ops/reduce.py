@@ -310,6 +310,8 @@ class ReduceExtreme(Reduce):
         return [out], [elementwise.div(reduce_sum(elementwise.mul(x_dot, where), axes=axes), count)]
 
 
+# Columns from which on ArgExtreme finds the extreme first, and so compiles 100 ms longer: how high, how many elements.
+_HIGH, _MANY = 64, 1 << 16
 _LIBRARY = 4096  # elements from which on XLA lets the library reduce
 _LONG_ROW = 512
 
@@ -372,17 +374,26 @@ class ArgExtreme(NoGradient):
         if x.type.dtype == dtypes.bool_ and x.type.shape[axis] <= last:  # the first of its kind, or else the first
             out = self._first(b, x if largest else b.compare("EQ", x, b.full(False, x.type)), axis, last)
             return [b.select(b.compare("EQ", out, b.full(last, out.type)), b.full(0, out.type), out)]
-        # Two passes, the extreme and then the first place where it stands, are several times faster than one
-        # over pairs of value and position. Both must read the same numbers: fused into two loops, `x * y - z` is
-        # rounded once in one of them and twice in the other, and what is nowhere found has no place.
-        x = b.once(x)
         start = b.full((lowest if largest else highest)(x.type.dtype), ArrayType((), x.type.dtype))
-        best = b.reduce([x], [start], [axis], lambda b, x, y: [extreme_of_numbers(b, self.direction, x, y)])[0]
+        if axis == x.type.ndim - 1 or x.type.shape[axis] < _HIGH or x.type.size < _MANY:
+            places = b.iota(x.type.with_dtype(b.outputs[0].dtype), axis)
+            return [b.reduce([x, places], [start, b.full(0, places.type.with_shape(()))], [axis], self._better)[1]]
+        # Two passes, the extreme and then the first place where it stands, are 1.4 to 2.3 times as fast along columns.
+        # Both must read the same numbers: fused into two loops, `x * y - z` is rounded once in one of them and twice
+        # in the other, and what is nowhere found has no place.
+        x = b.once(x)
+        best = b.reduce([x], [start], [axis], lambda b, x, y: [extreme(b, self.direction, x, y)])[0]
         kept = [i for i in range(x.type.ndim) if i != axis]
         found = b.compare("EQ", x, b.broadcast_in_dim(best, kept, x.type))
         if dtypes.is_float(x.type.dtype):
-            found = b.or_(found, b.compare("NE", x, x))
+            found = b.or_(found, b.compare("NE", x, x))  # where there is one, `best` is NaN, and equal to nothing
         return [self._first(b, found, axis, last)]
+
+    def _better(self, b: Any, x: Any, i: Any, y: Any, j: Any) -> Outputs:
+        """Of two numbers and their places the one that goes before the other."""
+        first = b.or_(b.compare(self.direction, x, y), b.compare("NE", x, x))  # of two NaN x, which came before
+        earlier = b.or_(first, b.and_(b.compare("EQ", x, y), b.compare("LT", i, j)))
+        return [b.select(first, x, y), b.select(earlier, i, j)]
 
     def _first(self, b: Any, found: Any, axis: int, last: int) -> Any:
         """The first position along `axis` at which `found` holds; `last` if there is none."""
@@ -405,6 +416,11 @@ class ArgExtreme(NoGradient):
         yield Example(np.full((3,), -np.inf, np.float32), axis=0, dtype=dtypes.int8)
         yield Example(np.full((3,), np.inf, np.float32), axis=0, dtype=dtypes.int8)
         yield Example(np.zeros((2, 0), np.float32), axis=0, dtype=dtypes.int32)
+        many = rng.integers(0, 9, (_HIGH + 2, _MANY // _HIGH)).astype(np.float32)
+        many[rng.random(many.shape) < 0.01] = np.nan
+        for of in (many, np.where(many > 7, np.inf, many), np.nan_to_num(many)):
+            for axis in (0, 1):
+                yield Example(of, axis=axis, dtype=dtypes.int32)
         for length in (127, 128):
             yield Example(np.arange(length) == length - 1, axis=0, dtype=dtypes.int8)
             yield Example(np.arange(length) < length - 1, axis=0, dtype=dtypes.int8)

@@ -7,10 +7,12 @@ the same to the bit, but for the sign of a zero in sums of cotangents.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from pullback.core.array import ConcreteArray
 from pullback.core.program import Atom, Equation, Literal, Program, Var
 from pullback.core.types import ArrayType
 
@@ -42,6 +44,25 @@ def clean(program: Program) -> Program:
         return program
     return Program(program.inputs, equations, [renamed.get(a, a) if isinstance(a, Var) else a
                                                for a in program.outputs], program.name)
+
+
+def written_in(program: Program, captured: Sequence[Any]) -> tuple[Program, list[Any]]:
+    """The program with the numbers among what it captured written into it, and the rest of what it captured.
+
+    What is a number in memory only because it was made an array (`jnp.float32(2)`, a promoted default) is folded so.
+    """
+    found = {var: Literal(np.asarray(x.numpy())[()], var.type) for var, x in zip(program.inputs, captured, strict=False)
+             if type(x) is ConcreteArray and x.in_memory and not x.type.shape and x.type.dtype.name in _PLAIN}
+    if not found:
+        return program, list(captured)
+
+    def atoms(of: Sequence[Atom]) -> list[Atom]:
+        return [found.get(a, a) if isinstance(a, Var) else a for a in of]
+
+    equations = [e if found.keys().isdisjoint(e.inputs) else e.replace(inputs=tuple(atoms(e.inputs)))
+                 for e in program.equations]
+    kept = [x for var, x in zip(program.inputs, captured, strict=False) if var not in found]
+    return Program([v for v in program.inputs if v not in found], equations, atoms(program.outputs), program.name), kept
 
 
 def _fits(found: ArrayType, wanted: ArrayType) -> bool:

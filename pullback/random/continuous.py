@@ -46,11 +46,12 @@ def normals(key: Array, *, shape: tuple[int, ...], dtype: Any) -> Any:
         part = dtypes.to_real(dtype)
         parts = (normals(child(key, i), shape=shape, dtype=part) for i in range(2))
         return lax.complex(*(lax.div(x, part.type(math.sqrt(2))) for x in parts))
-    # XLA's loops run along the last axis: where it is short, the numbers (the same) are made in a row.
+    # XLA's loops run along the last axis: where it is short, the numbers (the same) are made in a row, and the
+    # barrier keeps the loop so.
     short = len(shape) > 1 and 0 < shape[-1] < 16 and key.type.dtype.impl == "threefry2x32"
     flat = (math.prod(shape),) if short else shape
     numbers = lax.mul(lax.erf_inv(_open(key, flat, dtype)), dtype.type(math.sqrt(2)))
-    return lax.reshape(numbers, shape) if short else numbers
+    return lax.reshape(lax.optimization_barrier(numbers), shape) if short else numbers
 
 
 def _open(key: Array, shape: tuple[int, ...], dtype: Any) -> Any:

@@ -146,6 +146,20 @@ def test_arrays_closed_over_are_passed_not_printed():
     assert len(lowered.as_text()) < 2000
 
 
+def test_numbers_closed_over_are_written_in():
+    two, placed = jnp.asarray(2.0), pullback.device_put(jnp.asarray(3.0), pullback.devices()[0])
+    computed = jnp.ones((200, 200)).sum()  # still on the device
+    lowered = pullback.jit(lambda x: (jnp.float32(4) * x + two, two)).lower(jnp.ones(3))
+    assert "main(%1: tensor<3xf32>)" in lowered.as_text()
+    assert "main(%1: tensor<f32>, " in pullback.jit(lambda x: x + placed).lower(jnp.ones(3)).as_text()
+    f = pullback.jit(lambda x: (jnp.float32(4) * x + two) * placed + computed)
+    for x in (1.0, jnp.ones(3), jnp.asarray(1)):
+        np.testing.assert_array_equal(f(x), np.ones(np.shape(x)) * (6 * 3 + 40_000))
+    assert pullback.grad(f)(1.0) == 12
+    assert pullback.jit(lambda: two)() == 2.0
+    assert pullback.jit(lambda x: pullback.lax.scan(lambda c, y: (c * two, y * two), x, jnp.ones(4))[0])(1.0) == 16.0
+
+
 def test_unused_arguments_may_be_anything():
     assert pullback.jit(lambda x, unused: x + 1)(1.0, jnp.ones(3)) == 2.0
 

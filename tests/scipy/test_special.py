@@ -102,8 +102,8 @@ def test_zeta_and_polygamma():
 
 
 def test_the_beta_function_keeps_its_digits():
-    a = np.float64([1e5, 1e5, 0.5, 7.9, 8.1, 3, 30, 1e6, 1e-3, 1e7, 0.5, 0, -1.5, 2])
-    b = np.float64([0.5, 1e5, 0.5, 0.2, 0.2, 3, 40, 2, 1e6, 1e-4, 9, 0.5, 2.2, NAN])
+    a = np.float64([1e5, 1e5, 0.5, 7.9, 8.1, 3, 30, 1e6, 1e-3, 1e7, 0.5, 0, -1.5, 2, -0.5, -7.25])
+    b = np.float64([0.5, 1e5, 0.5, 0.2, 0.2, 3, 40, 2, 1e6, 1e-4, 9, 0.5, 2.2, NAN, 1e10, 1e30])
     x, y = ours(a.astype(np.float32)), ours(b.astype(np.float32))
     wanted = scipy.special.betaln(a, b)
     for f in (special.betaln, pullback.jit(special.betaln)):
@@ -113,6 +113,8 @@ def test_the_beta_function_keeps_its_digits():
     np.testing.assert_allclose(special.beta(x, y)[small], scipy.special.beta(a, b)[small], rtol=1e-4)
     slopes = pullback.vmap(pullback.grad(special.betaln))(x, y)
     np.testing.assert_allclose(slopes, scipy.special.digamma(a) - scipy.special.digamma(a + b), rtol=1e-4)
+    ends = ours(np.float32([np.inf, 2])), ours(np.float32([0.5, np.inf]))
+    np.testing.assert_array_equal(special.betaln(*ends), -np.inf)
     same(special.beta, theirs("beta"), np.float32([0.5, 2, 3]), np.float32([1.5, 2, 0.3]), grad=True, rtol=1e-4)
     same(special.betaln, theirs("betaln"), 2, weak([1.0, 3.0]), traced=False, rtol=1e-4)
 

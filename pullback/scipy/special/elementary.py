@@ -431,7 +431,7 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
     plain = ops.sub(ops.add(special.lgamma(v), special.lgamma(w)), special.lgamma(ops.add(v, w)))
     # Where `large` is large: lgamma(small), and lgamma(large) - lgamma(small + large) by Stirling's series.
     bound = like(v, _LARGE)
-    is_large = and_(ops.ge(large, bound), ops.gt(small, like(v, 0)))
+    is_large = and_(and_(ops.ge(large, bound), ops.ge(ops.add(v, w), bound)), ops.lt(large, like(v, math.inf)))
     y = ops.select_n(is_large, bound, large)
     x = ops.select_n(is_large, like(v, 1), small)
     total = ops.add(x, y)
@@ -446,7 +446,9 @@ def betaln(a: ArrayLike, b: ArrayLike) -> Array:
         ops.add(ops.add(rest, _stirling_rest(safe)), ops.sub(like(v, 0.5 * math.log(2 * math.pi)),
                                                              ops.mul(like(v, 0.5), ops.log(y)))))
     stirling = ops.select_n(ops.ge(x, bound), one_large, both_large)
-    return ops.select_n(is_large, plain, stirling)  # type: ignore[no-any-return]
+    endless = and_(ops.eq(large, like(v, math.inf)), ops.gt(small, like(v, 0)))
+    value = ops.select_n(is_large, plain, stirling)
+    return ops.select_n(endless, value, like(v, -math.inf))  # type: ignore[no-any-return]
 
 
 def beta(a: ArrayLike, b: ArrayLike) -> Array:

@@ -11,8 +11,10 @@ from pullback.core.types import is_scalar
 from pullback.lax.operand import retype
 from pullback.numpy.arguments import ArrayLike, array
 from pullback.numpy.promotion import operand, promoted_inexact
+from pullback.ops import gammas
+from pullback.scipy.special.elementary import together
 
-__all__ = ["inside", "reals", "standard"]
+__all__ = ["inside", "log_beta", "reals", "standard"]
 
 
 def reals(*args: ArrayLike) -> list[Any]:
@@ -34,3 +36,8 @@ def standard(x: ArrayLike, loc: ArrayLike, scale: ArrayLike) -> tuple[Any, Any]:
 def inside(condition: Any, logarithm: Any, x: Any) -> Any:
     """The logarithm of a density where the condition holds; outside that of 0; NaN where x is NaN."""
     return jnp.where(condition, logarithm, jnp.where(x == x, -math.inf, x))
+
+
+def log_beta(a: Any, b: Any) -> Any:
+    """The logarithm of the beta function of positive numbers; NaN elsewhere."""
+    return gammas.log_beta(*together(a, b))

@@ -6,7 +6,7 @@ from pullback import numpy as jnp
 from pullback.core.array import Array
 from pullback.numpy.arguments import ArrayLike
 from pullback.scipy import special
-from pullback.scipy.stats.arguments import inside, reals
+from pullback.scipy.stats.arguments import inside, log_beta, reals
 
 __all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]
 
@@ -24,7 +24,7 @@ def logpdf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: 
     within = (y >= 0) & (y <= 1)
     safe = jnp.where(within, y, 0.5)
     powers = special.xlogy(a - 1, safe) + special.xlog1py(b - 1, -safe)
-    return inside(within, powers - special.betaln(a, b) - jnp.log(scale), y)
+    return inside(within, powers - log_beta(a, b) - jnp.log(scale), y)
 
 
 def pdf(x: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

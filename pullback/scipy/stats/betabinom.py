@@ -5,8 +5,7 @@ from __future__ import annotations
 from pullback import numpy as jnp
 from pullback.core.array import Array
 from pullback.numpy.arguments import ArrayLike
-from pullback.scipy import special
-from pullback.scipy.stats.arguments import inside, reals
+from pullback.scipy.stats.arguments import inside, log_beta, reals
 
 __all__ = ["logpmf", "pmf"]
 
@@ -24,8 +23,8 @@ def logpmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLik
     y = k - loc
     within = (y >= 0) & (y <= n) & (y == jnp.floor(y))
     safe = jnp.where(within, y, 0)
-    ways = -jnp.log1p(n) - special.betaln(n - safe + 1, safe + 1)
-    return inside(within, ways + special.betaln(safe + a, n - safe + b) - special.betaln(a, b), y)
+    ways = -jnp.log1p(n) - log_beta(n - safe + 1, safe + 1)
+    return inside(within, ways + log_beta(safe + a, n - safe + b) - log_beta(a, b), y)
 
 
 def pmf(k: ArrayLike, n: ArrayLike, a: ArrayLike, b: ArrayLike, loc: ArrayLike = 0) -> Array:

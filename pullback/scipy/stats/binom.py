@@ -7,7 +7,7 @@ from pullback.core.array import Array
 from pullback.numpy.arguments import ArrayLike, array
 from pullback.numpy.promotion import promoted_inexact
 from pullback.scipy import special
-from pullback.scipy.stats.arguments import inside
+from pullback.scipy.stats.arguments import inside, log_beta
 
 __all__ = ["logpmf", "pmf"]
 
@@ -25,7 +25,7 @@ def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arra
     y = k - loc
     within = (y >= 0) & (y <= n) & (y == jnp.floor(y))
     safe = jnp.where(within, y, 0)
-    ways = -jnp.log1p(n) - special.betaln(n - safe + 1, safe + 1)
+    ways = -jnp.log1p(n) - log_beta(n - safe + 1, safe + 1)
     return inside(within, ways + special.xlogy(safe, p) + special.xlog1py(n - safe, -p), y)
 
 

@@ -48,10 +48,14 @@ def logpdf(x: ArrayLike, mean: ArrayLike, cov: ArrayLike, allow_singular: None =
         raise errors.value_error(f"mean is {mean.type} and cov {cov.type}, cov[..., {n}, {n}] is required",
                                  fix="pass jnp.diag(variances) for independent elements")
     factor = lax.linalg.cholesky(cov)
-    lead = jnp.broadcast_shapes(difference.shape[:-1], cov.shape[:-2])
-    difference = jnp.broadcast_to(difference, (*lead, n))[..., None]
-    factor = jnp.broadcast_to(factor, (*lead, n, n))
-    scaled = lax.linalg.triangular_solve(factor, difference, left_side=True, lower=True)[..., 0]
+    if cov.ndim == 2:  # one factor for all
+        rows = difference.reshape(-1, n)
+        scaled = lax.linalg.triangular_solve(factor, rows, lower=True, transpose_a=True).reshape(difference.shape)
+    else:
+        lead = jnp.broadcast_shapes(difference.shape[:-1], cov.shape[:-2])
+        difference = jnp.broadcast_to(difference, (*lead, n))[..., None]
+        factor = jnp.broadcast_to(factor, (*lead, n, n))
+        scaled = lax.linalg.triangular_solve(factor, difference, left_side=True, lower=True)[..., 0]
     logdet = jnp.sum(jnp.log(jnp.diagonal(factor, axis1=-2, axis2=-1)), axis=-1)
     return -0.5 * jnp.sum(scaled * scaled, axis=-1) - 0.5 * n * math.log(2 * math.pi) - logdet
 

@@ -6,7 +6,7 @@ from pullback import numpy as jnp
 from pullback.core.array import Array
 from pullback.numpy.arguments import ArrayLike
 from pullback.scipy import special
-from pullback.scipy.stats.arguments import inside, reals
+from pullback.scipy.stats.arguments import inside, log_beta, reals
 
 __all__ = ["logpmf", "pmf"]
 
@@ -24,7 +24,7 @@ def logpmf(k: ArrayLike, n: ArrayLike, p: ArrayLike, loc: ArrayLike = 0) -> Arra
     y = k - loc
     within = (y >= 0) & (y == jnp.floor(y))
     safe = jnp.where(within, y, 0)
-    ways = -jnp.log(n + safe) - special.betaln(n, safe + 1)
+    ways = -jnp.log(n + safe) - log_beta(n, safe + 1)
     return inside(within, ways + special.xlogy(n, p) + special.xlog1py(safe, -p), y)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pullback import numpy as jnp
 from pullback.core.array import Array
 from pullback.numpy.arguments import ArrayLike
-from pullback.scipy import special
-from pullback.scipy.stats.arguments import reals
+from pullback.scipy.stats.arguments import log_beta, reals
 
 __all__ = ["logpdf", "pdf"]
 
@@ -21,7 +20,7 @@ def logpdf(x: ArrayLike, df: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1
     """
     x, df, loc, scale = reals(x, df, loc, scale)
     y = (x - loc) / scale
-    height = -special.betaln(df / 2, 0.5) - 0.5 * jnp.log(df) - jnp.log(scale)
+    height = -log_beta(df / 2, 0.5) - 0.5 * jnp.log(df) - jnp.log(scale)
     return height - 0.5 * (df + 1) * jnp.log1p(y * y / df)
 
 

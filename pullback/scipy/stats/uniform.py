@@ -26,7 +26,9 @@ def logpdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
 
 def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The density at x."""
-    return jnp.exp(logpdf(x, loc, scale))
+    x, loc, scale = reals(x, loc, scale)
+    end = loc + scale
+    return jnp.where((x < loc) | (x > end), 0, jnp.where(x == x, 1 / scale, x))
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
