@@ -148,7 +148,7 @@ class _FlowTracer(Tracer):
     __slots__ = ("node", "primal", "tangent")
 
     def __init__(self, trace: _FlowTrace, primal: Any, tangent: Any, node: _Node) -> None:
-        self.trace = trace
+        self.owner = trace
         self.primal = primal
         self.tangent = tangent
         self.node = node
@@ -159,7 +159,7 @@ class _FlowTracer(Tracer):
         return self.primal
 
     def known(self, error: type[BaseException], use: str, fix: str) -> Any:
-        self.trace.decide(self, use)  # type: ignore[attr-defined]
+        self.owner.decide(self, use)  # type: ignore[attr-defined]
         return super().known(error, use, fix)
 
 
@@ -178,7 +178,7 @@ class _FlowTrace(Trace):
         self.decisions.append((_Node(step, [(tracer.node, False)], False), False))
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-        own = [arg if type(arg) is _FlowTracer and arg.trace is self else None for arg in args]
+        own = [arg if type(arg) is _FlowTracer and arg.owner is self else None for arg in args]
         if not any([tracer is not None for tracer in own]):
             with running(self.parent):
                 return self.parent.process(primitive, args, params)
@@ -211,7 +211,7 @@ class _FlowTrace(Trace):
         return _FlowTracer(self, primal, tangent, _Node(Step("leaf", None), (), not isinstance(tangent, Zero)))
 
     def node(self, value: Any) -> _Node | None:
-        return value.node if type(value) is _FlowTracer and value.trace is self else None
+        return value.node if type(value) is _FlowTracer and value.owner is self else None
 
     def also(self, values: Sequence[Any], by: Any, operation: str) -> list[Any]:
         """`values` as results that depend on `by` too, without a derivative: of which branch, of how many steps."""

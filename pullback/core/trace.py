@@ -139,9 +139,10 @@ def bind(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> l
 class Tracer(Array):
     """A value inside a transformation; behaves as an Array of type `type`."""
 
-    __slots__ = ("source", "trace", "type")
+    # No name of an Array's method, `trace` and `var` among them, which a slot would hide.
+    __slots__ = ("owner", "source", "type")
 
-    trace: Trace
+    owner: Trace
     source: source.Source | None
 
     def concrete(self) -> Any:
@@ -190,7 +191,7 @@ class Tracer(Array):
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         raise errors.make(
             errors.TracerArrayConversionError,
-            f"conversion of a traced value to a NumPy array: type {self.type}, inside {self.trace.describe()}",
+            f"conversion of a traced value to a NumPy array: type {self.type}, inside {self.owner.describe()}",
             op="", notes=self.why_unknown(), fix="use pullback.numpy (jnp) in place of numpy on this line")
 
     def __iter__(self) -> Iterator[Any]:
@@ -202,7 +203,7 @@ class Tracer(Array):
         return repr(self)  # a format spec for numbers has nothing to format here
 
     def __repr__(self) -> str:
-        return f"Tracer<{self.type}> in {self.trace.describe()}"
+        return f"Tracer<{self.type}> in {self.owner.describe()}"
 
 
 _KEEP = "keep it an array: {}; or compute it outside the transformed function"
@@ -230,7 +231,7 @@ def leaked(tracer: Tracer, use: str = "used") -> errors.UnexpectedTracerError:
     return errors.make(
         errors.UnexpectedTracerError,
         f"a leaked tracer was {use}: a value of type {tracer.type} outlived "
-        f"the {tracer.trace.describe()} that made it", op="", notes=(made,),
+        f"the {tracer.owner.describe()} that made it", op="", notes=(made,),
         fix="return the value from the transformed function; do not store it in a global, "
             "an attribute or a list outside")
 

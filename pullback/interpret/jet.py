@@ -31,7 +31,7 @@ class JetTracer(Tracer):
     __slots__ = ("primal", "series")
 
     def __init__(self, trace: JetTrace, primal: Any, series: Series) -> None:
-        self.trace = trace
+        self.owner = trace
         self.primal = primal
         self.series = series
         self.type = type_of(primal)
@@ -52,7 +52,7 @@ class JetTrace(Trace):
         return "jet"
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-        if not any(type(arg) is JetTracer and arg.trace is self for arg in args):
+        if not any(type(arg) is JetTracer and arg.owner is self for arg in args):
             with running(self.parent):
                 return self.parent.process(primitive, args, params)
         if primitive.runs_program:
@@ -72,7 +72,7 @@ class JetTrace(Trace):
         return primal if all(isinstance(t, Zero) for t in series) else JetTracer(self, primal, series)
 
     def split(self, value: Any) -> tuple[Any, Series]:
-        if type(value) is JetTracer and value.trace is self:
+        if type(value) is JetTracer and value.owner is self:
             return value.primal, value.series
         return value, zero_series(value, self.order)
 

@@ -27,7 +27,7 @@ class JVPTracer(Tracer):
     __slots__ = ("primal", "tangent")
 
     def __init__(self, trace: JVPTrace, primal: Any, tangent: Any, at: source.Source | None = None) -> None:
-        self.trace = trace
+        self.owner = trace
         self.primal = primal
         self.tangent = tangent
         self.type = type_of(primal)
@@ -54,7 +54,7 @@ class JVPTrace(Trace):
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
         primals, tangents, mine = [], [], False
         for arg in args:
-            if arg.__class__ is JVPTracer and arg.trace is self:
+            if arg.__class__ is JVPTracer and arg.owner is self:
                 primals.append(arg.primal)
                 tangents.append(arg.tangent)
                 mine = True
@@ -92,7 +92,7 @@ class JVPTrace(Trace):
 
     def split(self, value: Any) -> tuple[Any, Any]:
         """The primal and the tangent (perhaps a symbolic zero) of any value."""
-        if type(value) is JVPTracer and value.trace is self:
+        if type(value) is JVPTracer and value.owner is self:
             return value.primal, value.tangent
         return value, Zero(type_of(value).tangent())
 

@@ -41,9 +41,9 @@ class LinearTrace(Recorder):
         given = []
         for t in tangents:
             if t is not None:
-                if t.__class__ is not RecordedTracer or t.trace is not self:
+                if t.__class__ is not RecordedTracer or t.owner is not self:
                     return None
-                given.append(t.var)
+                given.append(t.variable)
         rule = tape.find(primitive, primals, tuple([t is not None for t in tangents]), params, self.parent,
                          linearize_program)
         if rule is None:
@@ -64,13 +64,13 @@ class LinearTrace(Recorder):
             return prune(*super(LinearTrace, self).finish(outputs, name))
 
         known = None
-        if all([t.__class__ is RecordedTracer and t.trace is self for t in outputs]):
-            known = tape.program(self.equations, self.inputs, [t.var for t in outputs], record)
+        if all([t.__class__ is RecordedTracer and t.owner is self for t in outputs]):
+            known = tape.program(self.equations, self.inputs, [t.variable for t in outputs], record)
         return known or record()
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
         for arg in args:
-            if arg.__class__ is RecordedTracer and arg.trace is self:
+            if arg.__class__ is RecordedTracer and arg.owner is self:
                 return self.record(primitive, args, params)
         before, state.trace = state.trace, self.parent
         try:

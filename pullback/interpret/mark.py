@@ -27,7 +27,7 @@ class Marked(Tracer):
     __slots__ = ("value",)
 
     def __init__(self, trace: MarkTrace, value: Any) -> None:
-        self.trace = trace
+        self.owner = trace
         self.value = value
         self.type = type_of(value)
         self.source = source.here()
@@ -70,7 +70,7 @@ class MarkTrace(Trace):
         return [Marked(self, x) for x in outputs] if marked else outputs
 
     def plain(self, value: Any) -> Any:
-        return value.value if type(value) is Marked and value.trace is self else value
+        return value.value if type(value) is Marked and value.owner is self else value
 
 
 def _ordinary(x: Any) -> bool:

@@ -20,19 +20,19 @@ from pullback.core.types import ArrayType, Linear, is_scalar
 class RecordedTracer(Tracer):
     """A variable of the program being recorded."""
 
-    __slots__ = ("var",)
+    __slots__ = ("variable",)
 
     def __init__(self, trace: Recorder, var: Var, at: source.Source | None) -> None:
-        self.trace = trace
-        self.var = var
+        self.owner = trace
+        self.variable = var
         self.type = var.type
         self.source = at
 
     def concrete(self) -> Any:
-        return self.trace.concrete(self.var)  # type: ignore[attr-defined]
+        return self.owner.concrete(self.variable)  # type: ignore[attr-defined]
 
     def why_unknown(self) -> tuple[str, ...]:
-        return self.trace.why_unknown(self.var)  # type: ignore[attr-defined,no-any-return]
+        return self.owner.why_unknown(self.variable)  # type: ignore[attr-defined,no-any-return]
 
 
 class Recorder(Trace):
@@ -50,14 +50,14 @@ class Recorder(Trace):
 
     def atom(self, value: Any) -> Atom:
         """The variable or literal that stands for `value` in the program."""
-        if isinstance(value, RecordedTracer) and value.trace is self:
-            return value.var
+        if isinstance(value, RecordedTracer) and value.owner is self:
+            return value.variable
         known = self._captures.get(id(value))
         if known is not None:
             return known[0]
         if is_scalar(value):
             return Literal(value)
-        if isinstance(value, Tracer) and not value.trace.alive:
+        if isinstance(value, Tracer) and not value.owner.alive:
             raise leaked(value)
         var = Var(value.type)
         self._captures[id(value)] = (var, value)

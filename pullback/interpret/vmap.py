@@ -24,13 +24,13 @@ class BatchTracer(Tracer):
     __slots__ = ("value",)
 
     def __init__(self, trace: BatchTrace, value: Any) -> None:
-        self.trace = trace
+        self.owner = trace
         self.value = value
         self.type = type_of(value).unbatched()
         self.source = source.here()
 
     def why_unknown(self) -> tuple[str, ...]:
-        return (f"inside vmap it has a different value for each of the {self.trace.size} elements of the "  # type: ignore[attr-defined]
+        return (f"inside vmap it has a different value for each of the {self.owner.size} elements of the "  # type: ignore[attr-defined]
                 "batch",)
 
 
@@ -46,7 +46,7 @@ class BatchTrace(Trace):
         return "vmap"
 
     def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-        flags = [type(arg) is BatchTracer and arg.trace is self for arg in args]
+        flags = [type(arg) is BatchTracer and arg.owner is self for arg in args]
         named = self.axis_name is not None and self.axis_name in primitive.axis_names(params)
         if not named and not any(flags):
             with running(self.parent):
@@ -63,7 +63,7 @@ class BatchTrace(Trace):
 
     def split(self, value: Any) -> tuple[Any, bool]:
         """The value with all elements along axis 0, and whether it has them."""
-        if type(value) is BatchTracer and value.trace is self:
+        if type(value) is BatchTracer and value.owner is self:
             return value.value, True
         return value, False
 

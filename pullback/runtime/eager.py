@@ -112,7 +112,7 @@ class EagerTrace(Trace):
 def _type(arg: Any) -> ArrayType:
     """The type of an operand that is no Array: of a number; an error for a tracer."""
     if isinstance(arg, Tracer):
-        raise _closed_over(arg) if arg.trace.alive else leaked(arg)
+        raise _closed_over(arg) if arg.owner.alive else leaked(arg)
     return scalar_type(arg)
 
 
@@ -120,7 +120,7 @@ def _closed_over(tracer: Tracer) -> TypeError:
     """The error for a tracer that reached an operation outside the reach of its live transformation."""
     return errors.make(
         errors.UnexpectedTracerError,
-        f"a value of type {tracer.type} inside {tracer.trace.describe()} was used where that transformation does "
+        f"a value of type {tracer.type} inside {tracer.owner.describe()} was used where that transformation does "
         "not reach: in a function with a custom derivative rule, a callback, or another thread", op="",
         fix="pass the value to that function as an argument; do not close over it")
 

@@ -14,6 +14,7 @@ import pytest
 import pullback
 import pullback.numpy as pnp
 from pullback.core.array import Array, ConcreteArray
+from pullback.core.trace import Tracer
 from tests.numpy.against_jax import close, ours, theirs, weak
 
 X = np.float32([[1.5, -2, 0.25], [3, 0.5, -1]])
@@ -181,6 +182,29 @@ def test_methods(name):
     assert callable(getattr(Array, name))
 
 
+@pytest.mark.parametrize("name", sorted(set(METHODS) - {"nonzero"}))
+def test_methods_of_traced_values(name):
+    x, stacked = ours(X), ours(np.stack([X, X]))
+    for args in METHODS[name]:
+        given = [ours(a) if isinstance(a, np.ndarray) and a.dtype == np.float32 else a for a in args]
+
+        def call(x, name=name, given=given):
+            return getattr(x, name)(*given)
+        expected = np.asarray(call(x))
+        results = pullback.jit(call)(x), pullback.vmap(call)(stacked)[1], pullback.jvp(call, (x,), (x,))[0], \
+            pullback.linearize(call, x)[0], pullback.jit(pullback.vmap(call))(stacked)[0]
+        for result in results:
+            np.testing.assert_allclose(np.asarray(result), expected, rtol=1e-6)
+
+
+def test_no_slot_of_a_tracer_hides_a_method():
+    def below(cls):
+        return {cls}.union(*map(below, cls.__subclasses__()))
+    for cls in below(Tracer):
+        slots = {name for c in cls.__mro__ for name in c.__dict__.get("__slots__", ())}
+        assert not [name for name in slots if callable(getattr(Array, name, None))], cls
+
+
 def test_methods_with_other_arguments():
     both(lambda x: x.sum(axis=0, keepdims=True), X)
     both(lambda x: x.std(ddof=1), X)
@@ -236,7 +260,7 @@ def test_conversion_to_python():
     assert x.__array_namespace__() is pnp
 
 
-def test_methods_of_traced_values():
+def test_methods_together_under_transformations():
     def compute(x):
         product = (x.T @ x).sum(axis=0) * x.mean() - 1
         return product.clip(0).reshape(-1, 1)[0], x.at[0].set(0).ravel(), round(x, 1)
