@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import re
+from typing import Any
 
-RULES = 1  # part of the names of programs on disk: one more whenever another text is made of the same one
+RULES = 2  # part of the names of programs on disk: one more whenever another text is made of the same one
 
 # -- a small program as one function of machine code ------------------------------------------------------
 
 # XLA makes a kernel of every fused loop, with a compiler of its own for each: 10 to 25 ms. What it calls small it
 # compiles whole, at 2 to 3 ms for a loop, and runs as fast. It does so with what is in a call that has this mark.
 _WHOLE = 'mhlo.frontend_attributes = {inlineable = "false", xla_cpu_small_call = "true"}'
-# Loops of large arrays would have had more than one thread, and their sums the library of `WITHOUT_LIBRARY`.
+# Loops of large arrays would have had more than one thread, and their sums the library of `_WITHOUT_LIBRARY`.
 _ELEMENTS = 1 << 15
 _REDUCED = 4095
 _PRODUCT = 64            # multiplications in a product of matrices; of a matrix and a vector:
@@ -20,7 +21,7 @@ _MATRIX = 4096
 _RESULTS = 8             # many results are loops of a kind, of which XLA compiles one
 _CHARACTERS = 60_000
 _OPERATIONS = 300
-WITHOUT_LIBRARY = {"xla_cpu_experimental_ynn_fusion_type": ""}
+_WITHOUT_LIBRARY = {"xla_cpu_experimental_ynn_fusion_type": ""}
 
 _NAMED = re.compile(r'"?([a-z_]+\.[a-z_0-9]+)"?\(')
 _TYPE = re.compile(r"tensor<((?:\d+x)*)(\w+)>")
@@ -87,6 +88,32 @@ def _is_small(dot: tuple[str, str, str, str]) -> bool:
     sizes = list(map(math.prod, shapes))
     steps = sizes[2] * math.prod([shapes[0][int(axis)] for axis in contracted.split(",") if axis.strip()])
     return steps <= (_MATRIX if sizes[2] in (1, min(sizes)) and max(sizes) == steps else _PRODUCT)
+
+
+# -- loops that LLVM is not to unroll ---------------------------------------------------------------------
+
+# Loops along a short last axis are unrolled whole, up to 63 turns: with an exponential, a square root or a comparison
+# of floats inside of them that takes LLVM up to twenty times as long, and runs no faster from 16 turns on. Windows
+# gain from it, and so do reductions of pairs.
+_NOT_UNROLLED = {"xla_backend_extra_options": "xla_cpu_disable_loop_unrolling"}
+_SHORT, _UNROLLED = range(2, 16), range(16, 64)
+_FEW = 4096  # elements of an array with a short axis whose loops need not be fast
+
+
+def options(text: str, whole: bool) -> dict[str, Any]:
+    """The compile options for a program, or for what `whole` made."""
+    types = [tuple(map(int, dims.split("x")[:-1])) for dims, _ in set(_TYPE.findall(text)) if dims]
+    long = any([shape[-1] in _UNROLLED for shape in types])
+    if whole:
+        unrolled = not long and any([shape[-1] in _SHORT for shape in types])
+    else:
+        short = any([shape[-1] in _SHORT and shape[-1] != 8 and math.prod(shape) > _FEW for shape in types])
+        unrolled = short or not long or bool(_PAIRS.search(text))
+    unrolled = unrolled or "reduce_window" in text
+    return {**(_WITHOUT_LIBRARY if whole else {}), **({} if unrolled else _NOT_UNROLLED)}
+
+
+_PAIRS = re.compile(r'%\w+, %\w+ = "stablehlo\.reduce"')
 
 
 # -- barriers, before jaxlib 0.11 ------------------------------------------------------------------------

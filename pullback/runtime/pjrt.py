@@ -21,11 +21,11 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import DTypeLike
 
+from pullback.runtime import outline
 from pullback.runtime.callbacks import ArrayTypes, HostCallback, callback_calls, guarded_by_calls
 from pullback.runtime.failures import CompileError, ExecutionError, explained, require_live
 from pullback.runtime.layout import Aval, gathered, read_only, slices_of, widening
 from pullback.runtime.machine import aligned_empty, processor, requested_devices
-from pullback.runtime.outline import RULES, WITHOUT_LIBRARY, calls_for_barriers, whole
 
 __all__ = [
     "Buffer", "CompileError", "Compiled", "Device", "ExecutionError", "ResultType", "aligned_empty",
@@ -382,8 +382,25 @@ def _compile_options(places: Sequence[Device], options: Mapping[str, Any]) -> An
     own = {name: value for name, value in options.items() if hasattr(type(build), name)}
     for name, value in own.items():
         setattr(build, name, value)
-    result.env_option_overrides = [item for item in options.items() if item[0] not in own]
-    return result
+    result.env_option_overrides = [item for item in options.items() if item[0] not in own and item[0] != _EXTRA]
+    if _EXTRA not in options:
+        return result
+    # No attribute leads to this map; but protocol buffers merge what is written behind them.
+    entries = b""
+    for switch in options[_EXTRA].split(","):
+        name, _, value = switch.partition("=")
+        entries += _field(500, _field(1, name.encode()) + _field(2, value.encode()))
+    return xla.CompileOptions.ParseFromString(result.SerializeAsString() + _field(3, _field(3, entries)))
+
+
+_EXTRA = "xla_backend_extra_options"  # switches of XLA's CPU compiler: name or name=value, with commas between them
+
+
+def _field(number: int, content: bytes) -> bytes:
+    """A field of a protocol buffer that holds bytes."""
+    def varint(n: int) -> bytes:
+        return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def compile(text: str, result_types: Sequence[ResultType], *, devices: Sequence[Device] | None = None,
@@ -398,11 +415,14 @@ def compile(text: str, result_types: Sequence[ResultType], *, devices: Sequence[
     Raises: CompileError with XLA's message; ValueError if the number of results differs.
     """
     if jaxlib_version() < (0, 11):
-        text = calls_for_barriers(text)
-    one = whole(text) if not (options or devices or host_callbacks) else None
+        text = outline.calls_for_barriers(text)
+    ordinary = not (options or devices or host_callbacks)
+    one = outline.whole(text) if ordinary else None
     if one is not None:
         with contextlib.suppress(CompileError):  # some operation in a place where XLA has no code for it
-            return _loaded("compile_and_load", one.encode(), result_types, None, WITHOUT_LIBRARY, ())
+            return _loaded("compile_and_load", one.encode(), result_types, None, outline.options(one, True), ())
+    if ordinary:
+        options = outline.options(text, False)
     return _loaded("compile_and_load", text.encode(), result_types, devices, options, host_callbacks or ())
 
 
@@ -497,4 +517,4 @@ def cache_key_parts() -> tuple[str, ...]:
     return (f"jaxlib {found['jaxlib']}", f"xla_client {found['xla_client']}", f"platform {default_backend()}",
             f"machine {platform.system()} {platform.machine()}", f"threads {threads}",
             processor(lambda: compile(sample, [((), np.float32)]).serialize()),
-            f"XLA_FLAGS {os.environ.get('XLA_FLAGS', '')}", f"outline {RULES}")
+            f"XLA_FLAGS {os.environ.get('XLA_FLAGS', '')}", f"outline {outline.RULES}")

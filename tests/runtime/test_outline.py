@@ -86,11 +86,40 @@ def test_a_program_that_may_overwrite_what_it_is_given_is_left_as_it_is():
 
 def test_what_xla_has_no_code_for_is_compiled_as_ever(monkeypatch):
     text = text_of(OTHERS["sort"])
-    monkeypatch.setattr(pjrt, "whole", lambda given: given.replace("stablehlo.sort", "stablehlo.no_such"))
+    monkeypatch.setattr(outline, "whole", lambda given: given.replace("stablehlo.sort", "stablehlo.no_such"))
     compiled = pjrt.compile(text, [((3,), np.float32)])
     np.testing.assert_array_equal(pjrt.to_numpy(compiled([pjrt.put(X, copy=True)])[0]), X)
 
 
 def test_options_are_kept(monkeypatch):
-    monkeypatch.setattr(pjrt, "whole", lambda text: pytest.fail("asked for"))
+    monkeypatch.setattr(outline, "whole", lambda text: pytest.fail("asked for"))
     assert pullback.jit(lambda x: x + 1, compiler_options={"xla_backend_optimization_level": 0})(1.0) == 2
+    switches = {"xla_backend_extra_options": "xla_cpu_disable_loop_unrolling,xla_cpu_optimize_for_size=true"}
+    assert pullback.jit(lambda x: x + 1, compiler_options=switches)(1.0) == 2
+    written = pjrt._compile_options(pjrt.devices()[:1], switches).SerializeAsString()
+    assert b"xla_cpu_disable_loop_unrolling" in written and b"xla_cpu_optimize_for_size" in written
+
+
+# name: function, sizes of its operand, whether LLVM is to unroll its loops
+LOOPS = {
+    "last axis of 32": (jnp.exp, (8, 32), False),
+    "last axis of 10": (jnp.exp, (8, 10), True),
+    "axes of 10 and of 32": (lambda x: jnp.exp(x) @ jnp.ones(10), (32, 10), False),
+    "row": (jnp.exp, (1000,), False),
+    "windows": (lambda x: jnp.cumsum(x, 1), (8, 32), True),
+    "many, last axis of 32": (jnp.exp, (4000, 32), False),
+    "many, last axis of 400": (jnp.exp, (400, 400), True),
+    "many, last axis of 3": (lambda x: jnp.exp(x[:, :3]) + x[:, :20].sum(), (40_000, 20), True),
+    "many pairs": (lambda x: jnp.argmax(jnp.exp(x), 1), (4000, 32), True),
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_that_are_not_unrolled(name):
+    function, sizes, unrolled = LOOPS[name]
+    x = jnp.linspace(-1, 1, int(np.prod(sizes))).reshape(sizes)
+    text = pullback.jit(function).lower(x).as_text()
+    whole = outline.whole(text)
+    options = outline.options(text if whole is None else whole, whole is not None)
+    assert ("xla_backend_extra_options" not in options) == unrolled
+    np.testing.assert_allclose(pullback.jit(function)(x), function(x), rtol=2e-5)
