@@ -174,8 +174,9 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, keepdims: bool = False) -> Ar
 # -- extremes -----------------------------------------------------------------------------------------
 
 
-def _extreme(a: ArrayLike, axis: Axis, keepdims: bool, initial: Any, where: Any, operation: Any, combine: Any,
-             neutral: Callable[[Any], Any]) -> Any:
+def extreme(a: ArrayLike, axis: Axis, keepdims: bool, initial: Any, where: Any, operation: Any, combine: Any,
+            neutral: Callable[[Any], Any]) -> Any:
+    """What `max` and `min` share: a reduction by `operation`, to which `combine` adds the initial value."""
     x = array(a)
     axes = several_axes(axis, x.type.ndim)
     shape = x.type.shape
@@ -214,7 +215,7 @@ def max(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
       Array([3, 4], dtype=int32)
     """
     no_out(out)
-    return _extreme(a, axis, keepdims, initial, where, reduce.reduce_max, elementwise.max, lowest)
+    return extreme(a, axis, keepdims, initial, where, reduce.reduce_max, elementwise.max, lowest)
 
 
 def min(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,
@@ -226,7 +227,7 @@ def min(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = Fals
       Array([1, 2], dtype=int32)
     """
     no_out(out)
-    return _extreme(a, axis, keepdims, initial, where, reduce.reduce_min, elementwise.min, highest)
+    return extreme(a, axis, keepdims, initial, where, reduce.reduce_min, elementwise.min, highest)
 
 
 def amax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False, initial: ArrayLike | None = None,

@@ -13,7 +13,7 @@ from pullback.numpy import promotion, reductions
 from pullback.numpy.arguments import ArrayLike, DTypeLike, array, like, no_out
 from pullback.numpy.cumulative import cumprod, cumsum
 from pullback.numpy.reductions import Axis
-from pullback.ops import elementwise, integer
+from pullback.ops import elementwise, integer, reduce
 from pullback.ops.reduce import highest, lowest
 
 __all__ = [
@@ -81,15 +81,20 @@ def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = 
 
 
 def _extreme(a: ArrayLike, axis: Axis, out: None, keepdims: bool, initial: Any, where: Any,
-             function: Callable[..., Any], neutral: Callable[[Any], Any]) -> Any:
+             operation: Any, combine: Any, neutral: Callable[[Any], Any]) -> Any:
+    no_out(out)
     x = array(a)
-    if not dtypes.is_inexact(x.type.dtype):
-        return function(x, axis, out, keepdims, initial, where)
-    result = function(without_nans(x, neutral(x.type.dtype)), axis, out, keepdims, initial, where)
-    if initial is not None:
+    inexact = dtypes.is_inexact(x.type.dtype)
+    numbers = without_nans(x, neutral(x.type.dtype)) if inexact else x
+    result = reductions.extreme(numbers, axis, keepdims, initial, where, operation, combine, neutral)
+    if initial is not None or not inexact:
         return result
     empty = reductions.all(elementwise.ne(x, x), axis, keepdims=keepdims)
     return elementwise.select_n(empty, result, like(result, np.nan))
+
+
+# No NaN is left when these come.
+_LARGEST, _SMALLEST = reduce.reduce_max.dropping_nan(), reduce.reduce_min.dropping_nan()
 
 
 def nanmax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False,
@@ -100,7 +105,7 @@ def nanmax(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = F
       >>> jnp.nanmax(jnp.array([1.0, jnp.nan])).item()
       1.0
     """
-    return _extreme(a, axis, out, keepdims, initial, where, reductions.max, lowest)
+    return _extreme(a, axis, out, keepdims, initial, where, _LARGEST, elementwise.max, lowest)
 
 
 def nanmin(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = False,
@@ -111,7 +116,7 @@ def nanmin(a: ArrayLike, axis: Axis = None, out: None = None, keepdims: bool = F
       >>> jnp.nanmin(jnp.array([1.0, jnp.nan])).item()
       1.0
     """
-    return _extreme(a, axis, out, keepdims, initial, where, reductions.min, highest)
+    return _extreme(a, axis, out, keepdims, initial, where, _SMALLEST, elementwise.min, highest)
 
 
 def nanmean(a: ArrayLike, axis: Axis = None, dtype: DTypeLike | None = None, out: None = None,

@@ -18,7 +18,6 @@ import numpy as np
 from pullback.core import dtypes
 from pullback.core.types import ArrayType
 from pullback.ops import fits
-from pullback.ops.truth import truth
 
 # Below these sizes the kernels that a branch needs cost more to compile than they save. XLA's remainder is slow.
 _MANY_ANGLES = 1 << 14
@@ -93,16 +92,21 @@ def widely(plain: str, formula: Callable[..., Any], many: int = 0) -> Callable[.
 
 def within(plain: str, size: Callable[..., Any], limit: float, formula: Callable[..., Any], many: int
            ) -> Callable[..., Any]:
-    """The lowering of a function whose `formula` holds where `size` of the operands is below `limit`; if some element
-    is beyond, or is no number, XLA's `plain` computes the array, as it does one of less than `many` elements."""
+    """The lowering of a function whose `formula` holds where `size` of the operands is below `limit`, or no number; if
+    some element is beyond, XLA's `plain` computes the array, as it does one of less than `many` elements."""
 
     def lowering(b: Any, *operands: Any) -> Any:
         t = b.outputs[0]
         if dtypes.kind(t.dtype) != "f" or t.dtype.itemsize > 4 or t.size < many:
             return b.op(plain, operands, t)
-        sizes = b.op("stablehlo.abs", [size(b, *operands)], t)
-        bound = b.full(min(limit, float(dtypes.finfo(t.dtype).max)), t)
-        near = truth(b, b.compare("LT", sizes, bound), range(t.ndim), any_of=False)
+        flat = b.reshape(b.convert(size(b, *operands), dtypes.float32), (t.size,))
+        scalar = flat.type.with_shape(())
+        bound = min(limit, float(dtypes.finfo(t.dtype).max))
+        # Extremes by the library that needs no code. It drops a NaN, of which the formula makes a NaN.
+        high, low = (b.reduce([flat], [b.full(start, scalar)], [0],
+                              lambda b, x, y, name=name: [b.op(f"stablehlo.{name}", [x, y], x.type)])[0]
+                     for start, name in ((-math.inf, "maximum"), (math.inf, "minimum")))
+        near = b.and_(b.compare("LT", high, b.full(bound, scalar)), b.compare("GT", low, b.full(-bound, scalar)))
         regions = [b.region([], lambda inner: [inner.op(plain, operands, t)]),
                    b.region([], lambda inner: [formula(inner, *operands)])]
         return b.multi("stablehlo.case", [b.convert(near, dtypes.int32)], [t], "", regions)[0]

@@ -98,6 +98,8 @@ def extreme(b: Any, direction: str, x: Any, y: Any) -> Any:
 
 def extreme_of_numbers(b: Any, direction: str, x: Any, y: Any) -> Any:
     """As `extreme`, but where there is a NaN any number: a reduction by it goes to the library that drops NaN."""
+    if dtypes.is_complex(x.type.dtype):
+        return complex_extreme(b, direction, x, y)
     return b.op("stablehlo.maximum" if direction == "GT" else "stablehlo.minimum", [x, y], x.type)
 
 
@@ -242,8 +244,8 @@ def _product(x: Any, axes: Axes) -> Any:
 class ReduceExtreme(Reduce):
     """max or min; among ties the tangent is their mean.
 
-    XLA hands reductions of many elements on a CPU to a library that drops NaN, and leaves `maximum` to it. So these
-    are written in other words (`_shown`), unless `drops_nan`, which is several times as fast along rows.
+    XLA hands reductions of many elements on a CPU to a library that drops NaN, and leaves `maximum` to it. So a second
+    reduction finds the NaN, unless `drops_nan`.
     """
 
     drops_nan = False
@@ -258,14 +260,20 @@ class ReduceExtreme(Reduce):
         return other
 
     def hlo(self, b: Any, x: Any, *, axes: Axes) -> Outputs:
-        if axes and not self.drops_nan and x.type.size >= _LIBRARY and x.type.dtype in b.DROPS_NAN:
-            return [self._shown(b, x, axes)]
-        return super().hlo(b, x, axes=axes)
+        if not axes or self.drops_nan or x.type.size < _LIBRARY or x.type.dtype not in b.DROPS_NAN:
+            return super().hlo(b, x, axes=axes)
+        if _thin(x.type.shape, axes):
+            return [self._by_comparing(b, x, axes)]
+        x = b.convert(x, widened(x.type.dtype))
+        (best,) = self.dropping_nan().hlo(b, x, axes=axes)
+        # A sum of squares is NaN where a number is, and nowhere else: the library does not drop it from sums.
+        squares = b.reduce([b.mul(x, x)], [b.full(0, x.type.with_shape(()))], axes, lambda b, x, y: [b.add(x, y)])[0]
+        none = b.full(math.nan, best.type)
+        return [b.convert(b.select(b.compare("NE", squares, squares), none, best), b.outputs[0].dtype)]
 
-    def _shown(self, b: Any, x: Any, axes: Axes) -> Any:
-        """The reduction with the NaN that is in it, by kernels that XLA makes quick."""
+    def _by_comparing(self, b: Any, x: Any, axes: Axes) -> Any:
+        """The reduction by a kernel that XLA makes quick, and its library does not know."""
         largest = self.ufunc is np.maximum
-        init = b.full(self.identity(x.type.dtype), x.type.with_shape(()))
 
         def of_columns(b: Any, x: Any, y: Any) -> Outputs:
             return [b.max(x, y) if largest else b.min(x, y)]
@@ -273,21 +281,8 @@ class ReduceExtreme(Reduce):
         def of_rows(b: Any, x: Any, y: Any) -> Outputs:  # as code for vectors, which `of_columns` is not
             return [b.select(b.or_(b.compare("GT" if largest else "LT", x, y), b.compare("NE", x, x)), x, y)]
 
-        shape = x.type.shape
-        kept = len(shape)
-        while kept and kept - 1 in axes:
-            kept -= 1
-        if kept == len(shape):
-            return b.reduce([x], [init], axes, of_columns)[0]
-        row = math.prod(shape[kept:])
-        width = _near_root(row)
-        if row < _LONG_ROW or width == 1:
-            return b.reduce([x], [init], axes, of_rows)[0]
-        # Long rows are folded, and reduced as columns first.
-        x = b.reshape(x, (*shape[:kept], row // width, width))
-        first = [*[axis for axis in axes if axis < kept], kept]
-        x = b.reduce([x], [init], first, of_columns)[0]
-        return b.reduce([x], [init], [x.type.ndim - 1], of_rows)[0]
+        init = b.full(self.identity(x.type.dtype), x.type.with_shape(()))
+        return b.reduce([x], [init], axes, of_rows if x.type.ndim - 1 in axes else of_columns)[0]
 
     def numpy(self, x: np.ndarray, *, axes: Axes) -> Outputs:  # type: ignore[override]
         (out,) = super().numpy(x, axes=axes)
@@ -313,7 +308,6 @@ class ReduceExtreme(Reduce):
 # Columns from which on ArgExtreme finds the extreme first, and so compiles 100 ms longer: how high, how many elements.
 _HIGH, _MANY = 64, 1 << 16
 _LIBRARY = 4096  # elements from which on XLA lets the library reduce
-_LONG_ROW = 512
 
 
 def _thin(shape: Sequence[int], axes: Axes) -> bool:
@@ -329,13 +323,6 @@ def _thin(shape: Sequence[int], axes: Axes) -> bool:
         return run <= 12
     reduced = math.prod([shape[axis] for axis in axes])
     return reduced > 1 and (run <= 8 or reduced <= 10 and run <= 64) and size >= 8 * _LIBRARY
-
-
-def _near_root(size: int) -> int:
-    """The divisor nearest to the square root of `size`, or 1 where it is far from it."""
-    root = math.isqrt(size)
-    found = next(width for width in range(root, 0, -1) if size % width == 0)
-    return found if 8 * found > root else 1
 
 
 class ReduceBits(Reduce, NoGradient):

@@ -18,7 +18,7 @@ def truth(b: Any, x: Any, axes: Sequence[int], any_of: bool) -> Any:
     XLA's CPU compiler needs a second and more for the `or` of a long row of them, and a twentieth for the largest of as
     many bytes, which runs as fast.
     """
-    long = math.prod([x.type.shape[axis] for axis in axes]) > LONG
+    long = x.type.ndim - 1 in axes and math.prod([x.type.shape[axis] for axis in axes]) > LONG
     x = b.convert(x, dtypes.int8) if long else x
     init = b.full(not any_of, ArrayType((), x.type.dtype))
     combine = ("max" if any_of else "min") if long else "or_" if any_of else "and_"

@@ -171,8 +171,12 @@ def block_until_ready(x: Any) -> Any:
       >>> block_until_ready(jnp.arange(2))
       Array([0, 1], dtype=int32)
     """
-    leaves = [x] if x.__class__ is ConcreteArray else tree.leaves(x)
-    pjrt.wait([leaf._device for leaf in leaves if leaf.__class__ is ConcreteArray and leaf._device is not None])
+    if x.__class__ is ConcreteArray:
+        if x._device is not None:
+            pjrt.block_until_ready(x._device)
+    else:
+        arrays = [leaf for leaf in tree.leaves(x) if leaf.__class__ is ConcreteArray]
+        pjrt.wait([array._device for array in arrays if array._device is not None])
     return x
 
 
