@@ -523,11 +523,12 @@ def betainc(a: ArrayLike, b: ArrayLike, x: ArrayLike) -> Array:
 
 
 def zeta(x: ArrayLike, q: ArrayLike) -> Array:
-    """The Hurwitz zeta function, the sum over n >= 0 of (n + q) ** -x. There is no derivative by x.
+    """The Hurwitz zeta function, the sum over n >= 0 of (n + q) ** -x.
 
     Args:
       x: float[...], greater than 1.
-      q: float[...]. Below 0, of whole x, else NaN; below about -8 real jax's results are wrong, and these are SciPy's.
+      q: float[...]. Below 0, of whole x, else NaN, and there the derivative by x is NaN; below about -8 real jax's
+        results are wrong, and these are SciPy's.
 
     Source: of q far below 0, the sum over all whole n, which has a period of 1 in q (DLMF 25.11.1, 5.15.6).
 

@@ -284,6 +284,45 @@ random_gamma_grad = Composed(
     draws=[_A, _X], rtol=2e-4, doc="dx/da of a number x of the gamma distribution with parameter a.")
 
 
+# -- the zeta function ------------------------------------------------------------------------------------
+
+# The Bernoulli numbers of even order over their factorials.
+_BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)
+
+
+def _zeta_slope(x: Term, q: Term) -> Term:
+    """Ten terms of the sum, and the rest by the formula of Euler and Maclaurin, DLMF 25.11.5."""
+    def term(at: Term) -> Term:
+        logarithm = log(at)
+        return logarithm * exp(-x * logarithm)
+
+    fine = (q > 0) & (x > 1)
+    x, q = where(fine, x, 2.0), where(fine, q, 1.0)
+    far = q + 10
+    low, power, inverse = log(far), exp(-x * log(far)), 1 / far
+    value = -0.5 * low * power - far * power / (x - 1) * (low + 1 / (x - 1))
+    for n in range(10):
+        value = value - term(q + n)
+    rising_x, sum_x, part = x, 1 / x, power * inverse
+    for k, b in enumerate(_BERNOULLI):
+        value = value + b * rising_x * part * (sum_x - low)
+        one, two = x + (2 * k + 1), x + (2 * k + 2)
+        rising_x, sum_x, part = rising_x * one * two, sum_x + 1 / one + 1 / two, part * square(inverse)
+    return where(fine, value, math.nan)
+
+
+def _by_q(t: Any, out: Any, x: Any, q: Any) -> Any:
+    above = ops.add(x, number(x, 1))
+    return ops.neg(ops.mul(t, ops.add(special.zeta(above, q), ops.mul(x, zeta_slope(above, q)))))
+
+
+zeta_slope = Composed(
+    "zeta_slope", _zeta_slope, [None, _by_q], draws=[(1.5, 5.0), (0.5, 6.0)], rtol=1e-4, every_shape=True,
+    oracle=lambda jax, x, q: jax.numpy.vectorize(jax.grad(jax.scipy.special.zeta))(
+        x.astype(np.float32), q.astype(np.float32)).astype(x.dtype),
+    doc="The derivative of zeta(x, q) by x, of q above 0; NaN elsewhere.")
+
+
 # -- the incomplete beta function -----------------------------------------------------------------------
 
 def _log_beta(a: Term, b: Term) -> Term:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pullback.core import dtypes
-from pullback.core.primitive import Example, Outputs
+from pullback.core.primitive import TABLE, Example, Outputs
 from pullback.core.types import Zero
 from pullback.ops.elementwise import (
     Pointwise,
@@ -170,16 +170,18 @@ def _mirrored_polygamma(b: Any, m: Any, x: Any, far: Any) -> Any:
 
 
 class OfOrder(Pointwise):
-    """Functions of an order and an argument that are differentiated by the argument alone."""
+    """Functions of an order and an argument; where there is no derivative by the order, an error says so."""
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Outputs, Outputs]:
-        if not isinstance(tangents[0], Zero):
+        if not isinstance(tangents[0], Zero) and self.derivatives[0] is None:
             raise self.missing("derivative by its first operand", "stop its gradient with lax.stop_gradient")
         return super().jvp(primals, tangents, **params)
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
         orders = np.array([2, 3, 4], np.float32)
-        yield Example(orders, rng.uniform(1, 4, 3).astype(np.float32), fixed=(0,))
+        by_order = self.derivatives[0] is not None
+        yield Example(orders, rng.uniform(1, 4, 3).astype(np.float32), fixed=() if by_order else (0,),
+                      order=1 if by_order else 2)
         yield Example(orders[1], rng.uniform(1, 4, (2, 3)).astype(np.float32), order=0)
         yield Example(orders, np.float32(1.5), order=0)
         yield Example(orders.astype(dtypes.bfloat16), rng.uniform(1, 4, 3).astype(dtypes.bfloat16), order=0)
@@ -205,8 +207,9 @@ polygamma = OfOrder("polygamma", _polygamma,
                     [None, lambda t, out, m, x: mul(t, polygamma(add(m, number(m, 1)), x))], kinds=FLOAT,
                     doc="The m-th derivative of digamma at x. No derivative by m.")
 zeta = OfOrder("zeta", _zeta, lambda b, x, q: _far(b, x, q, "chlo.zeta", _mirrored_zeta),
-               [None, lambda t, out, x, q: neg(mul(t, mul(x, zeta(add(x, number(x, 1)), q))))], kinds=FLOAT,
-               doc="The Hurwitz zeta function: the sum over n >= 0 of (n + q) ** -x. No derivative by x.")
+               [lambda t, out, x, q: mul(t, TABLE["zeta_slope"](x, q)),
+                lambda t, out, x, q: neg(mul(t, mul(x, zeta(add(x, number(x, 1)), q))))], kinds=FLOAT,
+               doc="The Hurwitz zeta function: the sum over n >= 0 of (n + q) ** -x.")
 
 
 # -- Bessel functions -------------------------------------------------------------------------------

@@ -369,7 +369,7 @@ def zeta(x: ArrayLike, q: ArrayLike | None = None) -> Array:
     """The Hurwitz zeta function: the sum over n >= 0 of (n + q) ** -x.
 
     Args:
-      x: float[...], greater than 1. There is no derivative by it.
+      x: float[...], greater than 1.
       q: float[...]; None: 1, Riemann's zeta function. Below 0, of whole x; below about -8 real jax's results are wrong,
         and these are SciPy's.
 

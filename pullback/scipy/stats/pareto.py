@@ -36,7 +36,11 @@ def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
 
 def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of cdf."""
-    return jnp.log(cdf(x, b, loc, scale))
+    x, b, loc, scale = reals(x, b, loc, scale)
+    above = (x - loc) / scale > 1
+    # Below nothing depends on x; a logarithm of 0 there would leave NaN in the derivative.
+    within = jnp.where(above, x, loc + 2 * scale)
+    return inside(above, jnp.log(cdf(within, b, loc, scale)), x)
 
 
 def sf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
