@@ -35,7 +35,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     leaves, treedef = tree.flatten(pytree)
     leaves = [as_array(leaf) for leaf in leaves]
     types = [type_of(leaf) for leaf in leaves]
-    dtype = dtypes.promote([(t.dtype, t.weak) for t in types])[0] if leaves else dtypes.float32
+    dtype = dtypes.promote([(t.dtype, False) for t in types])[0] if leaves else dtypes.float32
     sizes = [math.prod(t.shape) for t in types]
     if leaves:
         parts = [TABLE["reshape"](retype(leaf, dtype), shape=(n,)) for leaf, n in zip(leaves, sizes, strict=True)]
@@ -44,6 +44,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
         flat = TABLE["iota"](shape=(0,), dtype=dtype, axis=0)
 
     def unravel(vector: Any) -> Any:
+        vector = as_array(vector)
         if type_of(vector).shape != (sum(sizes),):
             raise errors.value_error(f"got {type_of(vector)}, a vector of {sum(sizes)} elements is required",
                                      op="unravel", fix="pass a vector as ravel_pytree made it")

@@ -12,7 +12,7 @@ import numpy as np
 from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name
 from pullback.api.jit import jit
 from pullback.core import config, dtypes, errors, tree
-from pullback.core.array import ConcreteArray
+from pullback.core.array import Array, ConcreteArray
 from pullback.core.primitive import TABLE
 from pullback.core.trace import type_of
 from pullback.core.types import ArrayType, Zero, is_scalar
@@ -24,6 +24,7 @@ from pullback.interpret.linearize import linearize as linearize_flat
 from pullback.interpret.stage import stage
 from pullback.interpret.transpose import backward
 from pullback.interpret.vmap import vmap as batch_flat
+from pullback.runtime.device import as_array
 
 __all__ = ["fwd_and_bwd", "grad", "hessian", "jacfwd", "jacobian", "jacrev", "jvp", "linear_transpose", "linearize",
            "value_and_grad", "vjp"]
@@ -48,8 +49,17 @@ def _given(tangent: Any, t: ArrayType) -> Any:
 
 
 def _materialize(tangents: Sequence[Any], types: Sequence[ArrayType]) -> list[Any]:
-    return [_zeros(t) if isinstance(dot, Zero) or dot is None else dot
+    return [_zeros(t) if isinstance(dot, Zero) or dot is None else as_array(dot) if is_scalar(dot) else dot
             for dot, t in zip(tangents, types, strict=True)]
+
+
+def _cotangents(given: Sequence[Any], types: Sequence[ArrayType]) -> list[Any]:
+    """Cotangents as arrays, of a weak type where their primals are."""
+    def weak(ct: Any, t: ArrayType) -> bool:  # of an integer it is an ndarray of float0
+        return t.weak and isinstance(ct, Array) and not ct.type.weak
+
+    return [TABLE["convert_element_type"](ct, dtype=t.dtype, weak=True) if weak(ct, t) else ct
+            for ct, t in zip(_materialize(given, types), types, strict=True)]
 
 
 def _vector(given: Any, wanted: ArrayType) -> Any:
@@ -87,10 +97,6 @@ def _vectors(given: Any, in_tree: Any, types: Sequence[ArrayType], like: Any, wh
     return vectors
 
 
-def _aux(function: FlatFunction, leaves: Sequence[Any]) -> Any:
-    return tree.unflatten(function.aux_tree, leaves)
-
-
 def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, *,
         strong_zeros: bool = False) -> Any:
     """The value of a function and its derivative along a direction (forward mode).
@@ -125,7 +131,7 @@ def jvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
         outputs, out_dots = forward.jvp(flat, leaves, [_given(dot, t) for dot, t in zip(dots, types, strict=True)])
     out_dots = _materialize(out_dots[: flat.count], [type_of(o) for o in outputs[: flat.count]])
     result = tree.unflatten(flat.out_tree, outputs[: flat.count]), tree.unflatten(flat.out_tree, out_dots)
-    return (*result, _aux(flat, outputs[flat.count:])) if has_aux else result
+    return (*result, flat.auxiliary(outputs[flat.count:])) if has_aux else result
 
 
 class Pullback:
@@ -160,7 +166,7 @@ class Pullback:
         with _strongly(strong_zeros):
             results = iter(backward(program, linear, self.residuals, known))
         leaves = [next(results) if flag else Zero(t.tangent()) for flag, t in zip(mask, in_types, strict=True)]
-        return tree.unflatten(in_tree, _materialize(leaves, in_types))
+        return tree.unflatten(in_tree, _cotangents(leaves, in_types))
 
     def __repr__(self) -> str:
         return f"<pullback: {self.static[6]} -> {self.static[4]}, {len(self.residuals)} residuals>"
@@ -245,7 +251,7 @@ def _vjp(fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool, op: str
     static = (program, taken, linearized.outputs[:count], tuple(type_of(x) for x in leaves), in_tree,
               out_types, flat.out_tree, config.strong_zeros.value)
     result = tree.unflatten(flat.out_tree, outputs[:count]), Pullback(linearized.residuals, static)
-    return (*result, _aux(flat, outputs[count:])) if has_aux else result
+    return (*result, flat.auxiliary(outputs[count:])) if has_aux else result
 
 
 def _first_outputs(program: Any, count: int) -> Any:
@@ -329,7 +335,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, in_
 
     f_jvp.out_nzs = tuple(linearized.outputs[: flat.count])  # type: ignore[attr-defined]
     result = tree.unflatten(flat.out_tree, outputs[: flat.count]), f_jvp
-    return (*result, _aux(flat, outputs[flat.count:])) if has_aux else result
+    return (*result, flat.auxiliary(outputs[flat.count:])) if has_aux else result
 
 
 def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequence[Any] = ()) -> Callable[[Any], Any]:
@@ -368,7 +374,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
         cts = _vectors(cotangent, flat.out_tree, out_types, out_types, "cotangent", "the function's output",
                        "linear_transpose")
         results = backward(program, [False] * len(captured) + [True] * len(types), captured, cts)
-        return tree.unflatten(in_tree, _materialize(results, types))
+        return tree.unflatten(in_tree, _cotangents(results, types))
 
     return transposed
 
@@ -464,7 +470,7 @@ def _value_and_grad(fun: Callable[..., Any], argnums: Any, has_aux: bool, holomo
         output, pullback = result[0], result[1]
         _check_scalar(fun, output, holomorphic, op)
         t = type_of(output)
-        gradients = pullback(scalar_of(1, t.dtype, t.weak))
+        gradients = pullback(ConcreteArray(t, np.ones((), t.dtype)))
         gradient = gradients[0] if isinstance(argnums, int) else tuple(gradients)
         return ((output, result[2]) if has_aux else output), gradient
 
@@ -591,10 +597,10 @@ def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
         blocks = []
         for column, flag, output in zip(columns, flags, kept[: flat.count], strict=True):
             if getattr(column, "dtype", None) == dtypes.float0 or not flag:
-                column = instantiate(Zero(ArrayType((size, *type_of(output).shape), types[0].dtype)))
+                column = instantiate(Zero(type_of(output).with_shape((size, *type_of(output).shape))))
             blocks.append(tree.unflatten(in_tree, _split_rows(column, types, True)))
         result = tree.unflatten(flat.out_tree, blocks)
-        return (result, _aux(flat, kept[flat.count:])) if has_aux else result
+        return (result, flat.auxiliary(kept[flat.count:])) if has_aux else result
 
     return jacobian_of
 

@@ -93,8 +93,9 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
             raise errors.value_error(f"in_axes has {len(in_axes)} entries, {function_name(fun)} was called with "
                                      f"{len(args)} positional arguments", op="vmap",
                                      fix="give one entry per positional argument")
-        leaves, in_tree = flatten_args((args, kwargs), names=lambda: argument_names(fun, args, kwargs))
         axes = _axes(in_axes, args, "in_axes") + [0] * len(tree.leaves(kwargs))
+        leaves, in_tree = flatten_args((args, kwargs), names=lambda: argument_names(fun, args, kwargs),
+                                       wanted=[axis is not None for axis in axes])
         size = _size(fun, args, kwargs, leaves, axes)
         flags = [axis is not None for axis in axes]
         if any(axis not in (None, 0) for axis in axes) or any(

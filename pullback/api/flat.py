@@ -6,9 +6,11 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pullback.core import errors, tree
+import numpy as np
+
+from pullback.core import dtypes, errors, tree
 from pullback.core.array import Array
-from pullback.core.values import value
+from pullback.core.values import scalar_of, value
 
 
 def function_name(function: Callable[..., Any]) -> str:
@@ -54,15 +56,20 @@ def leaf_value(leaf: Any, what: str) -> Any:
                        "static_argnums of jit") from None
 
 
-def flatten_args(args: Any, what: str = "argument", names: Callable[[], list[str]] | None = None
-                 ) -> tuple[list[Any], Any]:
-    """The leaves of the arguments as values, and their tree."""
+def flatten_args(args: Any, what: str = "argument", names: Callable[[], list[str]] | None = None,
+                 wanted: Sequence[bool] | None = None) -> tuple[list[Any], Any]:
+    """The leaves of the arguments as values, and their tree; those that are not wanted may be anything."""
     leaves, treedef = tree.flatten(args)
     for i, leaf in enumerate(leaves):
+        if wanted is not None and not wanted[i] and not isinstance(leaf, (np.ndarray, np.generic)):
+            continue
         if not isinstance(leaf, Array):
             label = names()[i] if names and not isinstance(leaf, (int, float, complex)) else what
             leaves[i] = leaf_value(leaf, f"{what} {label}" if label != what else what)
     return leaves, treedef
+
+
+_ARRAY = object()
 
 
 class FlatFunction:
@@ -79,7 +86,7 @@ class FlatFunction:
         self.has_aux = has_aux
         self.op = op
         self.out_tree: Any = None
-        self.aux_tree: Any = None
+        self.aux: tuple[list[Any], Any] = [], None
         self.count = 0
 
     def __call__(self, *leaves: Any) -> list[Any]:
@@ -92,15 +99,25 @@ class FlatFunction:
                     f"with has_aux=True the function returned {_describe(result)}, a pair (output, aux) is required",
                     op=self.op, fix="return (output, aux), or drop has_aux")
             result, extra = result
-            aux, self.aux_tree = self.outputs(extra, "auxiliary output")
+            leaves, aux_tree = tree.flatten(extra)
+            aux = [leaf for leaf in leaves if isinstance(leaf, Array)]
+            self.aux = [_ARRAY if isinstance(leaf, Array) else leaf for leaf in leaves], aux_tree
         leaves_out, self.out_tree = self.outputs(result, "output")
         self.count = len(leaves_out)
         return leaves_out + aux
+
+    def auxiliary(self, arrays: Sequence[Any]) -> Any:
+        """The auxiliary output with these arrays for its own; what is no array in it may be anything."""
+        rest = iter(arrays)
+        leaves, aux_tree = self.aux
+        return tree.unflatten(aux_tree, [next(rest) if leaf is _ARRAY else leaf for leaf in leaves])
 
     def outputs(self, result: Any, what: str) -> tuple[list[Any], Any]:
         leaves, out_tree = tree.flatten(result)
         for i, leaf in enumerate(leaves):
             if not isinstance(leaf, Array):
+                if type(leaf) is int:
+                    scalar_of(leaf, dtypes.canonicalize(int), False)  # an OverflowError if it does not fit
                 try:
                     leaves[i] = value(leaf)
                 except TypeError:

@@ -224,7 +224,7 @@ def to_inexact(dtype: Any) -> np.dtype[Any]:
 
 def to_real(dtype: Any) -> np.dtype[Any]:
     """The type of real and imaginary parts; a real type is its own."""
-    found = _numeric(canonicalize(dtype), "real part", TypeError)
+    found = _numeric(as_dtype(dtype), "real part", TypeError)
     return float32 if found == complex64 else float64 if found == complex128 else found
 
 

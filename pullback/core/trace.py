@@ -145,6 +145,12 @@ class Tracer(Array):
     owner: Trace
     source: source.Source | None
 
+    def __copy__(self) -> Tracer:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Tracer:
+        return self
+
     def concrete(self) -> Any:
         """The Array this tracer stands for, if its trace knows it; else None."""
         return None

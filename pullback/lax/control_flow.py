@@ -274,6 +274,9 @@ def _static_int(x: Any) -> int | None:
         return None
 
 
+_INDICES = 1 << 16  # more turns count themselves, in place of an array of their numbers
+
+
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any, *, unroll: int | bool | None = None
               ) -> Any:
     """for i in range(lower, upper): value = body_fun(i, value).
@@ -300,16 +303,24 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
     # Known bounds count in the default integer and are weak, like the Python ints of a range.
     if start is not None and end is not None:
         dtype = dtypes.canonicalize(int)
-        index = TABLE["iota"](shape=(max(end - start, 0),), dtype=dtype, axis=0)
-        if start:
-            index = TABLE["add"](index, np.dtype(dtype).type(start))
-        index = TABLE["convert_element_type"](index, dtype=dtype, weak=True)
+        first, count = scalar_of(start, dtype, False), max(end - start, 0)
+        scalar_of(end, dtype, False)  # an OverflowError if it does not fit
 
         def step(carry: Any, i: Any) -> tuple[Any, None]:
             return body_fun(i, carry), None
 
-        step.__name__ = function_name(body_fun)
-        return scan(step, init_val, index, unroll=1 if unroll is None else unroll)[0]
+        def counting(state: Any, _: None) -> tuple[Any, None]:
+            i, carry = state
+            at = TABLE["convert_element_type"](i, dtype=dtype, weak=True)
+            return (TABLE["add"](i, scalar_of(1, dtype, False)), body_fun(at, carry)), None
+
+        step.__name__ = counting.__name__ = function_name(body_fun)
+        turns = 1 if unroll is None else unroll
+        if count > _INDICES:
+            return scan(counting, (_array(first), init_val), None, count, unroll=turns)[0][1]
+        index = TABLE["iota"](shape=(count,), dtype=dtype, axis=0)
+        index = TABLE["convert_element_type"](TABLE["add"](index, first) if start else index, dtype=dtype, weak=True)
+        return scan(step, init_val, index, unroll=turns)[0]
     if unroll not in (None, 1, False):
         raise errors.value_error("unroll needs bounds that are known when the function is traced", op="fori_loop")
     types = [type_of(value(b)) for b in (lower, upper)]
@@ -379,6 +390,10 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
       >>> lax.cond(True, lambda x: x, lambda x: -x, 3.0).item()
       3.0
     """
+    if len(operands) == 2 and callable(false_fun) and callable(operands[1]) and not callable(true_fun):
+        # The older form: (pred, true_operand, true_fun, false_operand, false_fun).
+        (first, true_of, (second, false_of)) = (true_fun, false_fun, operands)
+        return cond(pred, lambda x, _: true_of(x), lambda _, y: false_of(y), first, second)
     check_callable(true_fun, "cond")
     check_callable(false_fun, "cond")
     if operand is not _ABSENT:
@@ -446,7 +461,9 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
     if not batch_size:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]
     leaves, treedef = _as_arrays(xs, "xs")
-    n = type_of(leaves[0]).shape[0]
+    n = type_of(leaves[0]).shape[0] if leaves and type_of(leaves[0]).ndim else 0
+    if not n:
+        return scan(lambda _, x: ((), f(x)), (), xs)[1]
     whole = n // batch_size
     at_once = vmap(f)
 

@@ -105,7 +105,7 @@ def custom_root(f: Callable[..., Any], initial_guess: Any, solve: Callable[..., 
     params = {"body": body, "rule": rule, "captured": 0}
     outputs = bind(custom_jvp_call, [*f_consts, *solve_consts, *guess], params)
     x = tree.unflatten(x_tree, outputs[:n])
-    return (x, tree.unflatten(flat_solve.aux_tree, outputs[n:])) if has_aux else x
+    return (x, flat_solve.auxiliary(outputs[n:])) if has_aux else x
 
 
 def custom_linear_solve(matvec: Callable[..., Any], b: Any, solve: Callable[..., Any],
@@ -145,14 +145,14 @@ def custom_linear_solve(matvec: Callable[..., Any], b: Any, solve: Callable[...,
     flat = FlatFunction(matvec, in_tree, op=op)
     product, consts = stage(flat, types, name=function_name(matvec), what=op)
     _check_like(op, function_name(matvec), "b", flat.out_tree, product.output_types, b_tree, types, ValueError)
-    aux_tree: list[Any] = []
+    solvers: list[FlatFunction] = []
 
     def solver(function: Callable[..., Any], multiply: Callable[..., Any]) -> tuple[Any, list[Any]]:
         flat = FlatFunction(lambda given: function(multiply, given), in_tree, has_aux=has_aux, op=op)
         program, captured = stage(flat, types, name=function_name(function), what=op)
         _check_like(op, function_name(function), "b", flat.out_tree, program.output_types[:n], b_tree, types,
                     ValueError)
-        aux_tree.append(flat.aux_tree)
+        solvers.append(flat)
         return program, captured
 
     parts = [(product, consts), solver(solve, matvec)]
@@ -168,4 +168,4 @@ def custom_linear_solve(matvec: Callable[..., Any], b: Any, solve: Callable[...,
     operands = [c for _, captured in parts for c in captured]
     outputs = bind(linear_solve, [*operands, *leaves], {"programs": tuple(program for program, _ in parts)})
     x = tree.unflatten(b_tree, outputs[:n])
-    return (x, tree.unflatten(aux_tree[0], outputs[n:])) if has_aux else x
+    return (x, solvers[0].auxiliary(outputs[n:])) if has_aux else x

@@ -36,6 +36,8 @@ __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum", "diff", "ed
 def _running(a: ArrayLike, axis: int | None, dtype: DTypeLike | None, operation: Any, extreme: Any, name: str,
              promote: bool) -> Any:
     x = array(a)
+    if not x.type.ndim:
+        x = move.reshape(x, shape=(1,))
     if axis is None:
         x, axis = move.reshape(x, shape=(x.type.size,)) if x.type.ndim != 1 else x, 0
     else:

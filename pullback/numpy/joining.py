@@ -460,6 +460,8 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: int | None = None, *, total_r
     x = array(a)
     if axis is None:
         x, axis = ravel(x), 0
+    if not x.type.ndim:
+        x = ravel(x)
     axis = one_axis(axis, x.type.ndim)
     n = x.type.shape[axis]
     counts = operand(repeats)

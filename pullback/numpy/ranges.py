@@ -279,7 +279,7 @@ class _Grid:
                                     fix="index it with slices: jnp.mgrid[0:3, 0:2]")
         grids = meshgrid(*map(as_array, promoted(*map(along, key))), sparse=self._sparse, indexing="ij")
         if self._sparse:
-            return grids
+            return list(grids)
         return move.concatenate(*[move.reshape(x, shape=(1, *x.type.shape)) for x in grids], axis=0)
 
 

@@ -129,6 +129,8 @@ def checked(results: Sequence[Any], types: Sequence[ArrayType]) -> list[np.ndarr
     arrays = []
     for result, t in zip(results, types, strict=True):
         array = np.asarray(result)
+        if dtypes.canonicalize(array.dtype) == t.dtype != array.dtype:
+            array = array.astype(t.dtype)  # NumPy computes in 64 bits; that they are off is known
         if array.shape != t.shape or array.dtype != t.dtype:
             raise errors.make(
                 ValueError, f"the callback returned {array.dtype}{list(array.shape)}, {t} is required", op="",
