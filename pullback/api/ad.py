@@ -91,7 +91,8 @@ def _vectors(given: Any, in_tree: Any, types: Sequence[ArrayType], like: Any, wh
             name = tree.leaf_names(given, what)[i] if len(leaves) > 1 else what
             got = ArrayType(leaf.shape, leaf.dtype) if hasattr(leaf, "shape") else type_of(value(leaf))
             raise errors.make(
-                kind, f"the {name} is {got}, {wanted} is required: the shape and the tangent dtype of {of}", op=op,
+                errors.OperandError if got.shape != wanted.shape else kind,
+                f"the {name} is {got}, {wanted} is required: the shape and the tangent dtype of {of}", op=op,
                 fix="use float0 zeros (np.zeros(shape, dtypes.float0)) for integers" if wanted.dtype == dtypes.float0
                 else f"pass an array like jnp.ones({wanted.shape}, {wanted.dtype})")
     return vectors
