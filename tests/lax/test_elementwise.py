@@ -490,7 +490,8 @@ def test_sign_of_complex_numbers_turns():
 @pytest.mark.parametrize("call, words", [
     (lambda x: lax.nextafter(x, x), "nextafter has no derivative"),
     (lambda x: lax.polygamma(x, x), "polygamma has no derivative by its first operand"),
-    (lambda x: lax.zeta(x, 2.0), "zeta has no derivative by its first operand")])
+    (lambda x: pullback.vmap(pullback.grad(lambda x: lax.zeta(x, 2.0)))(x),
+     "zeta_slope has no derivative by operand 0")])
 def test_a_missing_derivative_is_an_error(call, words):
     x = ours(jnp.float32([1.5]))
     with pytest.raises(TypeError, match=words):
