@@ -10,7 +10,7 @@ import numpy as np
 
 from pullback.core import dtypes, errors, tree
 from pullback.core.array import Array
-from pullback.core.values import scalar_of, value
+from pullback.core.values import value
 
 
 def function_name(function: Callable[..., Any]) -> str:
@@ -116,8 +116,12 @@ class FlatFunction:
         leaves, out_tree = tree.flatten(result)
         for i, leaf in enumerate(leaves):
             if not isinstance(leaf, Array):
-                if type(leaf) is int:
-                    scalar_of(leaf, dtypes.canonicalize(int), False)  # an OverflowError if it does not fit
+                whole = dtypes.canonicalize(int)
+                if type(leaf) is int and not dtypes.iinfo(whole).min <= leaf <= dtypes.iinfo(whole).max:
+                    path = tree.leaf_names(result, what)[i]
+                    raise errors.make(
+                        OverflowError, f"{function_name(self.function)} returned the Python int {leaf} at {path}, which "
+                        f"does not fit into {whole}", op=self.op, fix="return a float, or turn 64 bits on (enable_x64)")
                 try:
                     leaves[i] = value(leaf)
                 except TypeError:

@@ -134,4 +134,8 @@ def test_older_forms_and_empty_things():
 def test_no_nan_below_the_support():
     for x in (0.5, 3.0):
         same(lambda e: e.grad(lambda x: e.scipy.stats.pareto.logcdf(x, 2.0)), x)
+    for parameters in ((np.nan, 0.0, 1.0), (2.0, np.nan, 1.0), (2.0, 0.0, np.nan)):  # are not taken for an end
+        assert np.isnan(pullback.scipy.stats.pareto.logcdf(3.0, *parameters))
+    for arguments in ((np.nan, 0.0, 1.0), (0.5, np.nan, 1.0), (0.5, 0.0, np.nan)):
+        assert np.isnan(pullback.scipy.stats.uniform.pdf(*arguments))
     same(lambda e: e.jacfwd(lambda x: x.astype(int)), np.ones(2, np.float32))

@@ -37,10 +37,10 @@ def cdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) ->
 def logcdf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The logarithm of cdf."""
     x, b, loc, scale = reals(x, b, loc, scale)
-    above = (x - loc) / scale > 1
+    below = (x - loc) / scale <= 1  # where a parameter is no number, neither below nor above
     # Below nothing depends on x; a logarithm of 0 there would leave NaN in the derivative.
-    within = jnp.where(above, x, loc + 2 * scale)
-    return inside(above, jnp.log(cdf(within, b, loc, scale)), x)
+    within = jnp.where(below, loc + 2 * scale, x)
+    return inside(~below, jnp.log(cdf(within, b, loc, scale)), x)
 
 
 def sf(x: ArrayLike, b: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:

@@ -28,7 +28,8 @@ def pdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
     """The density at x."""
     x, loc, scale = reals(x, loc, scale)
     end = loc + scale
-    return jnp.where((x < loc) | (x > end), 0, jnp.where(x == x, 1 / scale, x))
+    density = jnp.where(loc == loc, 1 / scale, loc)  # NaN where an argument is
+    return jnp.where((x < loc) | (x > end), 0, jnp.where(x == x, density, x))
 
 
 def cdf(x: ArrayLike, loc: ArrayLike = 0, scale: ArrayLike = 1) -> Array:
