@@ -120,8 +120,9 @@ class FlatFunction:
                 if type(leaf) is int and not dtypes.iinfo(whole).min <= leaf <= dtypes.iinfo(whole).max:
                     path = tree.leaf_names(result, what)[i]
                     raise errors.make(
-                        OverflowError, f"{function_name(self.function)} returned the Python int {leaf} at {path}, which "
-                        f"does not fit into {whole}", op=self.op, fix="return a float, or turn 64 bits on (enable_x64)")
+                        OverflowError, f"{function_name(self.function)} returned the Python int {leaf} at {path}, "
+                        f"which does not fit into {whole}", op=self.op,
+                        fix="return a float, or turn 64 bits on (enable_x64)")
                 try:
                     leaves[i] = value(leaf)
                 except TypeError:
