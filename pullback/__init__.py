@@ -19,6 +19,7 @@ _NAMES: dict[str, str] = {
     name: f"pullback.{module}" for module, names in {
         "api.ad": "fwd_and_bwd grad hessian jacfwd jacobian jacrev jvp linear_transpose linearize value_and_grad vjp",
         "api.batch": "vmap",
+        "api.devices": "pmap shard_map",
         "api.checkpoint": "checkpoint checkpoint_policies remat residuals",
         "api.custom": "closure_convert custom_gradient custom_jvp custom_vjp",
         "api.environment": "default_device enable_custom_prng host_id host_ids legacy_prng_key live_arrays "
@@ -40,15 +41,15 @@ _NAMES: dict[str, str] = {
         "runtime.device": "block_until_ready copy_to_host_async default_backend device_count device_get device_put "
                           "devices host_count local_device_count local_devices process_count process_index",
         "runtime.pjrt": "Device",
-        "runtime.sharding": "NamedSharding P Shard get_mesh make_mesh set_mesh",
+        "runtime.sharding": "NamedSharding P Shard get_abstract_mesh get_mesh make_mesh set_mesh",
         "sharding": "reshard",
         "lax.loops": "while_loop",
         "numpy.positions": "ds",
     }.items() for name in names.split()
 }
-_MODULES = set("ad_checkpoint api compat core custom_batching custom_derivatives debug dlpack dtypes errors "
-               "experimental extend flatten_util gate image interpreters lax nn numpy ops random scipy sharding "
-               "stages tree tree_util typing".split())
+_MODULES = set("ad_checkpoint api api_util compat core custom_batching custom_derivatives debug dlpack dtypes errors "
+               "experimental extend flatten_util gate image interpreters lax monitoring nn numpy ops random scipy "
+               "sharding stages test_util tree tree_util typing".split())
 _LIGHT = set("api compat core dtypes errors gate tree tree_util typing".split())  # run no operations
 _ready = False
 

@@ -7,19 +7,21 @@ from typing import Any
 from pullback.core import errors
 from pullback.lax.programs import with_sharding_constraint
 from pullback.runtime.sharding import (
+    AbstractMesh,
     AxisType,
     Mesh,
     NamedSharding,
     PartitionSpec,
     Sharding,
     SingleDeviceSharding,
+    get_abstract_mesh,
     get_mesh,
     make_single_device_sharding,
     set_mesh,
 )
 
-__all__ = ["AxisType", "Mesh", "NamedSharding", "PartitionSpec", "Sharding", "SingleDeviceSharding", "get_mesh",
-           "make_single_device_sharding", "reshard", "set_mesh"]
+__all__ = ["AbstractMesh", "AxisType", "Mesh", "NamedSharding", "PartitionSpec", "Sharding", "SingleDeviceSharding",
+           "get_abstract_mesh", "get_mesh", "make_single_device_sharding", "reshard", "set_mesh"]
 
 
 def reshard(xs: Any, out_shardings: Any) -> Any:

@@ -101,7 +101,7 @@ WITHOUT = {
         "log", "print", "visualize_array_sharding", "get_mesh", "make_array_from_process_local_data",
         "make_array_from_single_device_arrays"},
     "a context shows nothing by itself; docs/debugging.md has examples": {
-        "ensure_compile_time_eval", "named_scope", "debug_check", "check_error"},
+        "eval_context", "named_scope", "debug_check", "check_error"},
     "it is for one engine's insides": {"stage", "ragged_dot_general", "igamma_grad_a", "random_gamma_grad"},
 }
 

@@ -310,17 +310,19 @@ class custom_vjp(_Custom):
                 fix="return (ct,) for one argument; None stands for a zero cotangent")
         leaves: list[Any] = []
         for i, (part, arg) in enumerate(zip(result, template, strict=True)):
-            count = len(tree.leaves(arg))
-            if part is None:
-                leaves += [None] * count
-                continue
-            flat, part_tree = tree.flatten(part, is_leaf=lambda x: x is None or isinstance(x, SymbolicZero))
-            if len(flat) != count:
+            found, part_tree = tree.flatten(part, is_leaf=lambda x: x is None or isinstance(x, SymbolicZero))
+            try:
+                below = tree.flatten_up_to(part_tree, arg)
+            except ValueError:
+                below = None
+            if below is None or any(ct is not None and not isinstance(x, ArrayType)
+                                    for ct, x in zip(found, below, strict=True)):
                 raise errors.type_error(
                     f"the backward rule {name} returned for argument {i} a cotangent of another structure: "
                     f"{tree.first_difference(part, arg)}", op=self.kind,
                     fix="return a cotangent with the argument's structure")
-            leaves += flat
+            # None stands for zeros of everything below it, and for itself where the argument has a None.
+            leaves += [ct for ct, x in zip(found, below, strict=True) for _ in tree.leaves(x)]
         checked = []
         for given, t in zip(leaves, types, strict=True):
             wanted = t.tangent()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,11 +11,12 @@ from pullback.api.flat import FlatFunction, argument_names, check_callable, flat
 from pullback.api.stages import ClosedProgram, struct_of
 from pullback.core import dtypes, errors, source, trace, tree
 from pullback.core.array import Array
+from pullback.core.primitive import Primitive
 from pullback.core.trace import type_of
 from pullback.core.types import ArrayType
 from pullback.interpret.stage import stage
 
-__all__ = ["ensure_compile_time_eval", "eval_shape", "make_jaxpr", "named_call", "named_scope"]
+__all__ = ["ensure_compile_time_eval", "eval_context", "eval_shape", "make_jaxpr", "named_call", "named_scope"]
 
 
 def _type_of_argument(leaf: Any) -> ArrayType:
@@ -121,8 +122,39 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     return named
 
 
+class _WhereKnown(trace.Trace):
+    """Runs operations on known values at once, and leaves those on traced ones to the trace outside."""
+
+    def __init__(self, outside: trace.Trace) -> None:
+        self.parent = outside
+
+    def describe(self) -> str:
+        return self.parent.describe()
+
+    def process(self, primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+        with trace.running(self.parent if any(isinstance(x, trace.Tracer) for x in args) else trace.base()) as by:
+            return by.process(primitive, args, params)
+
+
 @contextmanager
 def ensure_compile_time_eval() -> Iterator[None]:
-    """Inside, operations on known values run at once, also while a function is being traced."""
+    """Inside, operations on known values run at once, also while a function is being traced.
+
+    Example:
+      >>> @jax.jit
+      ... def f(x):
+      ...     with jax.ensure_compile_time_eval():
+      ...         steps = int(jnp.ceil(jnp.log2(100.0)))  # a Python int, though f is traced
+      ...     return x * steps
+      >>> f(jnp.ones(2))
+      Array([7., 7.], dtype=float32)
+    """
+    with trace.running(_WhereKnown(trace.current())):
+        yield
+
+
+@contextmanager
+def eval_context() -> Iterator[None]:
+    """Inside, every operation runs at once; one on a traced value is an error."""
     with trace.running(trace.base()):
         yield

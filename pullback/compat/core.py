@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pullback.api.inspect import ensure_compile_time_eval
+from pullback.api.inspect import ensure_compile_time_eval, eval_context
 from pullback.api.stages import OpenProgram
 from pullback.core import errors
 from pullback.core.program import Literal, Var
@@ -19,7 +19,6 @@ __all__ = ["AbstractValue", "Atom", "ShapedArray", "Trace", "Tracer", "ensure_co
            "eval_jaxpr", "max_dim", "min_dim"]
 
 Atom = Var | Literal
-eval_context = ensure_compile_time_eval
 
 
 def eval_jaxpr(jaxpr: OpenProgram, consts: Sequence[Any], *args: Any, propagate_source_info: bool = True) -> list[Any]:

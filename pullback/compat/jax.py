@@ -18,17 +18,20 @@ from types import ModuleType
 from typing import Any
 
 import pullback
+from pullback.compat.version import __version__ as SERVED_VERSION
+from pullback.compat.version import __version_info__
 from pullback.core import errors
 
 __all__ = ["SERVED_VERSION", "install"]
 
-SERVED_VERSION = "0.11.2"
 
 # Modules of jax -> modules of pullback, where the names differ.
 _MODULES = {
     "jax.core": "pullback.compat.core",
     "jax.experimental": "pullback.experimental",
+    "jax.version": "pullback.compat.version",
 }
+_PRIVATE = ("jax._src", "pullback.compat.private")
 _LIST = "docs/jax_compat.md lists what is supported"
 
 
@@ -57,12 +60,19 @@ class _Facade(ModuleType):
         return dir(pullback)
 
 
+def _served(name: str) -> str:
+    private, own = _PRIVATE
+    if name == private or name.startswith(private + "."):
+        return own + name.removeprefix(private)
+    return "pullback" + name.removeprefix("jax")
+
+
 def _target(name: str) -> str | None:
     """The module of pullback that serves `name`, or None."""
-    known = _MODULES.get(name) or "pullback" + name.removeprefix("jax")
+    known = _MODULES.get(name) or _served(name)
     internal = {"api", "core", "interpret", "ops", "passes", "runtime", "compat", "gate", "__main__"}
     parts = known.split(".")
-    if known != _MODULES.get(name) and len(parts) > 1 and parts[1] in internal:
+    if not (name in _MODULES or known.startswith(_PRIVATE[1])) and len(parts) > 1 and parts[1] in internal:
         return None
     try:
         return known if importlib.util.find_spec(known) is not None else None
@@ -85,7 +95,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if spec.name == "jax":
             module = _Facade("jax", pullback.__doc__)
             module.__version__ = SERVED_VERSION  # type: ignore[attr-defined]
-            module.__version_info__ = tuple(int(n) for n in SERVED_VERSION.split("."))  # type: ignore[attr-defined]
+            module.__version_info__ = __version_info__  # type: ignore[attr-defined]
             return module
         target = _target(spec.name)
         assert target is not None

@@ -66,8 +66,7 @@ class Array:
     __hash__ = None  # type: ignore[assignment]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        raise errors.make(
-            TypeError, "item assignment: arrays are immutable", op="",
+        raise errors.make(TypeError, "item assignment: arrays are immutable", op="",
             fix="x = x.at[index].set(value) gives a changed copy (also .add, .multiply, .min, .max)")
 
 

@@ -116,8 +116,7 @@ class Setting(Generic[T]):
         return self._held(self._check(new_val))
 
 
-_PRECISIONS = (None, "default", "high", "highest", "float32", "bfloat16", "tensorfloat32",
-               "bfloat16_3x", "fastest")
+_PRECISIONS = (None, "default", "high", "highest", "float32", "bfloat16", "tensorfloat32", "bfloat16_3x", "fastest")
 
 enable_x64 = Setting("enable_x64", False, "64-bit types by default instead of 32-bit ones.", traced=True)
 numpy_dtype_promotion = Setting(

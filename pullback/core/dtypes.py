@@ -415,8 +415,7 @@ class ScalarType(type):
 
     def __call__(cls, x: Any) -> Any:
         if ScalarType.make is None:
-            raise _failure(RuntimeError, f"{cls.__name__}: no arrays yet", "pullback.numpy",
-                                        "import pullback.numpy")
+            raise _failure(RuntimeError, f"{cls.__name__}: no arrays yet", "pullback.numpy", "import pullback.numpy")
         return ScalarType.make(x, cls.dtype)
 
     def __instancecheck__(cls, instance: Any) -> bool:

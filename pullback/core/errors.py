@@ -127,8 +127,7 @@ def check_axis(axis: Any, ndim: int) -> int:
     except (AttributeError, TypeError):
         raise type_error(f"axis is {axis!r}, an integer is required", fix="pass an int") from None
     if not -ndim <= number < ndim:
-        raise value_error(
-            f"axis {number} is out of bounds for an array with {ndim} dimension{'s' * (ndim != 1)}"
+        raise value_error(f"axis {number} is out of bounds for an array with {ndim} dimension{'s' * (ndim != 1)}"
             + (f"; it must be from {-ndim} to {ndim - 1}" if ndim else ""),
             fix="check the rank of the array and the axis")
     return int(number % ndim)

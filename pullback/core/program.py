@@ -1,7 +1,7 @@
 """Programs: straight lists of equations over typed variables.
 
 A Program is closed: whatever it captured while it was recorded is among its inputs, so it holds no
-arrays and no tracers. It is immutable, compared by identity, and owns a memo in which the programs
+tracers, and no arrays but those that rules of the user's bring. It is immutable, compared by identity, and owns a memo in which the programs
 derived from it (its jvp, its transpose, its batched form) live exactly as long as it does.
 """
 
@@ -137,11 +137,10 @@ class Program:
     def memo(self, rule: Callable[..., Any], *key: Any) -> Any:
         """rule(self, *key), computed once for each state of the settings; `key`: hashable masks, sizes, names."""
         entry = (rule, config.program_key(), *key)
-        try:
-            return self._memo[entry]
-        except KeyError:
+        result = self._memo.get(entry, self._memo)
+        if result is self._memo:  # nothing yet
             result = self._memo[entry] = rule(self, *key)
-            return result
+        return result
 
     @property
     def axis_names(self) -> frozenset[str]:

@@ -16,12 +16,12 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _TRANSFORMS = _PACKAGE + "api" + os.sep  # these call what users give them, which may be a function of ours
 _ERRORS = _PACKAGE + os.path.join("core", "errors.py")
 # Files whose frames stand between a user's call and ours without being either.
-_BETWEEN = {functools.__file__, contextlib.__file__, threading.__file__}
+BETWEEN = {functools.__file__, contextlib.__file__, threading.__file__}
 
 
 @functools.lru_cache(maxsize=4096)
 def is_internal(filename: str) -> bool:
-    return filename.startswith(_PACKAGE) or filename in _BETWEEN or filename.startswith("<frozen")
+    return filename.startswith(_PACKAGE) or filename in BETWEEN or filename.startswith("<frozen")
 
 
 class Role(NamedTuple):

@@ -168,14 +168,12 @@ class Tracer(Array):
         return value
 
     def __bool__(self) -> bool:
-        return bool(self.known(
-            errors.TracerBoolConversionError, "truth",
+        return bool(self.known(errors.TracerBoolConversionError, "truth",
             "use jnp.where or lax.cond instead of `if`, lax.while_loop instead of `while`, & | ~ instead of "
             "`and or not`; or mark the argument static in jit (static_argnums, static_argnames)"))
 
     def __index__(self) -> int:
-        return int(self.known(
-            errors.TracerIntegerConversionError, "use as a Python integer",
+        return int(self.known(errors.TracerIntegerConversionError, "use as a Python integer",
             "mark the argument static in jit (static_argnums), or index with lax.dynamic_slice or jnp.take"
         ).__index__())
 
@@ -195,8 +193,7 @@ class Tracer(Array):
         return self.known(errors.ConcretizationTypeError, "tolist()", _KEEP.format("x itself")).tolist()
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        raise errors.make(
-            errors.TracerArrayConversionError,
+        raise errors.make(errors.TracerArrayConversionError,
             f"conversion of a traced value to a NumPy array: type {self.type}, inside {self.owner.describe()}",
             op="", notes=self.why_unknown(), fix="use pullback.numpy (jnp) in place of numpy on this line")
 
@@ -234,8 +231,7 @@ def concrete(value: Any) -> Any:
 def leaked(tracer: Tracer, use: str = "used") -> errors.UnexpectedTracerError:
     """The error for a tracer that outlived its transformation."""
     made = f"it was made at {tracer.source}" if tracer.source else "it was made by a transformation"
-    return errors.make(
-        errors.UnexpectedTracerError,
+    return errors.make(errors.UnexpectedTracerError,
         f"a leaked tracer was {use}: a value of type {tracer.type} outlived "
         f"the {tracer.owner.describe()} that made it", op="", notes=(made,),
         fix="return the value from the transformed function; do not store it in a global, "

@@ -39,7 +39,7 @@ REGISTRY = PyTreeRegistry(enable_none=True, enable_tuple=True, enable_namedtuple
 REGISTRY.__module__, REGISTRY.__name__, REGISTRY.__qualname__ = __name__, "REGISTRY", "REGISTRY"
 
 # Registered classes: the attributes their children come from, or whether they name keys themselves.
-_REGISTERED: dict[type, tuple[str, ...] | bool] = {}
+REGISTERED: dict[type, tuple[str, ...] | bool] = {}
 _MAPPINGS = (dict, OrderedDict, defaultdict)
 _SORTABLE = "use keys of one type, or an OrderedDict, which keeps its own order"
 _TREE_NAMES = frozenset(
@@ -134,8 +134,7 @@ def structure(tree: Any, is_leaf: IsLeaf = None) -> PyTreeDef:
 
 def check_treedef(treedef: Any) -> None:
     if not isinstance(treedef, PyTreeDef):
-        raise failure(TypeError, f"given {short(treedef)}, a treedef is required",
-                      "pass tree.structure(tree)")
+        raise failure(TypeError, f"given {short(treedef)}, a treedef is required", "pass tree.structure(tree)")
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
@@ -278,7 +277,7 @@ def level(node: Any, coded: bool = False) -> Level | None:
         return None
     first: Any = data[0]
     aux, kind, children = data[1], first if coded else type(node), node.children() if coded else list(first)
-    fields = _REGISTERED.get(kind)
+    fields = REGISTERED.get(kind)
     if kind in _MAPPINGS:
         factory, names = aux if kind is defaultdict else (None, aux)
         return Level(kind, factory, [DictKey(name) for name in names], children)
@@ -385,8 +384,7 @@ def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -
 
 # ---- registration
 
-def register_pytree_node(
-        nodetype: type[T], flatten_func: Callable[[T], tuple[Iterable[Any], Any]],
+def register_pytree_node(nodetype: type[T], flatten_func: Callable[[T], tuple[Iterable[Any], Any]],
         unflatten_func: Callable[[Any, Any], T],
         flatten_with_keys_func: Callable[[T], tuple[Iterable[tuple[Any, Any]], Any]] | None = None) -> None:
     """Make the instances of a class nodes.
@@ -413,7 +411,7 @@ def register(nodetype: Any, keys: tuple[str, ...] | bool, how: Callable[..., Any
     except ValueError:
         raise failure(ValueError, f"{nodetype.__module__}.{nodetype.__qualname__} is a node already; a class "
                       "can be registered once", "remove one of the registrations") from None
-    _REGISTERED[nodetype] = keys
+    REGISTERED[nodetype] = keys
 
 
 def _register_mapping(kind: type[M], split: Callable[[M], tuple[tuple[Any, ...], Any]],
@@ -439,5 +437,4 @@ def _split_defaultdict(tree: defaultdict[Any, Any]) -> tuple[tuple[Any, ...], An
 
 _register_mapping(OrderedDict, lambda tree: (tuple(tree), tuple(tree)),
                   lambda keys, values: OrderedDict(zip(keys, values)))
-_register_mapping(defaultdict, _split_defaultdict,
-                  lambda aux, values: defaultdict(aux[0], zip(aux[1], values)))
+_register_mapping(defaultdict, _split_defaultdict, lambda aux, values: defaultdict(aux[0], zip(aux[1], values)))

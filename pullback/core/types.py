@@ -60,6 +60,8 @@ class ArrayType:
             return self
         return ArrayType(self.shape, dtypes.float0)
 
+    to_tangent_aval = tangent
+
     def batched(self, size: int) -> ArrayType:
         """This type with a leading axis of `size`."""
         return ArrayType((size, *self.shape), self.dtype, self.weak)

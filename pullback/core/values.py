@@ -33,8 +33,7 @@ def value(x: Any) -> Any:
     convert = getattr(x, "__jax_array__", None)
     if convert is not None:
         return value(convert())
-    raise errors.type_error(
-        f"got a {type(x).__name__}, an array or a number is required",
+    raise errors.type_error(f"got a {type(x).__name__}, an array or a number is required",
         fix="convert it with jnp.asarray" if isinstance(x, (list, tuple)) else "pass an array or a number")
 
 

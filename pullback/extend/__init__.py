@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pullback.core import errors
-from pullback.extend import core, mlir
+from pullback.extend import core, linear_util, mlir, source_info_util
 
-__all__ = ["core", "mlir"]
+__all__ = ["core", "linear_util", "mlir", "source_info_util"]
 
 
 def __getattr__(name: str) -> Any:

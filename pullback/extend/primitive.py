@@ -116,6 +116,7 @@ JVPS = Rules("ad.primitive_jvps")
 TRANSPOSES = Rules("ad.primitive_transposes")
 BATCHERS = Rules("batching.primitive_batchers")
 AXIS_BATCHERS = Rules("batching.fancy_primitive_batchers")
+SIZE_BATCHERS = Rules("batching.axis_primitive_batchers")
 LOWERINGS = Rules("mlir.register_lowering")
 
 
@@ -300,6 +301,8 @@ class Primitive(own.Primitive):
         args = tuple(as_array(x) for x in args)
         if self in AXIS_BATCHERS:
             outputs, out_dims = AXIS_BATCHERS[self](axis, args, dims, **params)
+        elif self in SIZE_BATCHERS:
+            outputs, out_dims = SIZE_BATCHERS[self](axis.size, axis.name, None, args, dims, **params)
         else:
             rule = self._need(BATCHERS.get(self), "batching rule", "batching.primitive_batchers[primitive] = rule")
             outputs, out_dims = rule(args, dims, **params)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pullback.core import source
-from pullback.core.primitive import Primitive
+from pullback.core.primitive import TABLE, Primitive
 from pullback.core.program import Atom, Equation, Literal, Program, Var
 from pullback.core.trace import Trace, Tracer, leaked, opened
 from pullback.core.types import ArrayType, Linear, is_scalar
@@ -133,13 +133,27 @@ def stage(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType], *,
 
 
 class NotClosed(AssertionError):
-    """A rule brought an array of its own, which a program cannot hold."""
+    """A rule brought a traced value of its own, which a program cannot hold."""
+
+
+class Held:
+    """An array that a program holds, in a param of the operation `constant`. Equal to itself only."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
 
 
 def closed(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType], *, name: str, what: str) -> Program:
-    """`stage` of a function that closes over nothing: a program to keep."""
+    """`stage` for a program to keep: arrays that the function closes over (a rule's own, as a rule) are held in it."""
     program, captured = stage(function, types, name=name, what=what)
     for value in captured:
-        # The operand of an operation that is not linear in it, or an array.
-        raise value.misused() if isinstance(value, Linear) else NotClosed(f"{name} closes over {value.type}")
-    return program
+        if isinstance(value, Linear):  # the operand of an operation that is not linear in it
+            raise value.misused()
+        if isinstance(value, Tracer):
+            raise NotClosed(f"{name} closes over {value!r}")
+    if not captured:
+        return program
+    held = [Equation(TABLE["constant"], [], [var], {"held": Held(x)}) for var, x in zip(program.inputs, captured)]
+    return Program(program.inputs[len(held):], [*held, *program.equations], program.outputs, program.name)

@@ -12,10 +12,11 @@ from pullback.core.values import value
 from pullback.core.vector import broadcast as to_batch
 from pullback.extend.primitive import AXIS_BATCHERS as fancy_primitive_batchers
 from pullback.extend.primitive import BATCHERS as primitive_batchers
+from pullback.extend.primitive import SIZE_BATCHERS as axis_primitive_batchers
 from pullback.extend.primitive import Primitive, batched_alike, to_front
 
-__all__ = ["bdim_at_front", "broadcast", "defbroadcasting", "defreducer", "defvectorized", "fancy_primitive_batchers",
-           "primitive_batchers"]
+__all__ = ["axis_primitive_batchers", "bdim_at_front", "broadcast", "defbroadcasting", "defreducer", "defvectorized",
+           "fancy_primitive_batchers", "primitive_batchers"]
 
 
 def broadcast(x: Any, sz: int, axis: int, mesh_axis: Any) -> Any:

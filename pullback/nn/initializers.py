@@ -356,9 +356,9 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> In
                                      fix="use normal for a vector")
         axis = errors.check_axis(column_axis, len(sizes))
         others = sizes[:axis] + sizes[axis + 1:]
-        q = random.orthogonal(key, sizes[axis], (), found, math.prod(others))
-        order = [*range(1, axis + 1), 0, *range(axis + 1, len(sizes))]
-        q = lax.transpose(lax.reshape(q, (sizes[axis], *others)), order)
+        q = random.orthogonal(key, math.prod(others), (), found, sizes[axis])
+        last = len(others)
+        q = lax.transpose(lax.reshape(q, (*others, sizes[axis])), [*range(axis), last, *range(axis, last)])
         return placed(_times(q, scale), out_sharding)  # type: ignore[no-any-return]
 
     return init

@@ -90,6 +90,8 @@ def _folded(eqn: Equation) -> Literal | None:
         return None
     if eqn.primitive.programs or eqn.primitive.transparent or eqn.primitive.expands("numpy"):
         return None
+    if eqn.primitive.name == "callback":  # a function of the user's, perhaps in a branch that is never taken
+        return None
     if not eqn.inputs or not all(isinstance(a, Literal) for a in eqn.inputs):
         return None
     with np.errstate(all="ignore"):

@@ -18,7 +18,7 @@ from pullback.core.primitive import Primitive
 from pullback.core.program import Program, single
 from pullback.core.trace import Trace, Tracer, leaked, set_base, type_of
 from pullback.core.types import ArrayType, is_scalar, scalar_type
-from pullback.ops import strong  # noqa: F401  # interpret/mark.py and rules choose its operations by name
+from pullback.ops import constant, strong  # noqa: F401  # interpret and rules choose their operations by name
 from pullback.passes import key_reuse
 from pullback.passes.stretches import form
 from pullback.runtime import leaks  # noqa: F401  # installs the check of check_tracer_leaks

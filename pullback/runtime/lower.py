@@ -115,6 +115,23 @@ class Module:
         return f"func.func {visibility} @{name}({arguments}) -> ({types}) {{\n{body}\n{end}\n}}"
 
 
+def _numbers(array: np.ndarray) -> str:
+    """The elements as MLIR reads them: one for all that are alike, numbers in brackets, many as bytes."""
+    if array.size == 0:
+        return ""
+    data = np.ascontiguousarray(array).tobytes()
+    if data == data[:array.itemsize] * array.size:
+        return scalar_text(array.flat[0], array.dtype)
+    if array.size > 16 and array.dtype.kind in "iufcV" and dtypes.itemsize_bits(array.dtype) >= 8:
+        return f'"0x{data.hex().upper()}"'
+
+    def nested(a: np.ndarray) -> str:
+        if a.ndim == 0:
+            return scalar_text(a[()], a.dtype)
+        return "[" + ", ".join([nested(a[i]) for i in range(a.shape[0])]) + "]"
+    return nested(array)
+
+
 class Builder:
     """Writes operations; one per function body or region. `nested`: they run inside a region."""
 
@@ -250,19 +267,11 @@ class Builder:
         return known
 
     def constant(self, array: np.ndarray) -> Value:
-        """A small array, printed into the program."""
+        """An array, printed into the program."""
         t = ArrayType(array.shape, array.dtype)
-        if array.size == 0 or (array.size and (array == array.flat[0]).all()):
-            return self.full(array.flat[0] if array.size else 0, t)
-
-        def nested(a: np.ndarray) -> str:
-            if a.ndim == 0:
-                return scalar_text(a[()], a.dtype)
-            return "[" + ", ".join(nested(a[i]) for i in range(a.shape[0])) + "]"
-
         result = Value(self.module.fresh(), t)
         shape = type_text(t)
-        self.lines.append(f'{result.name} = "stablehlo.constant"() <{{value = dense<{nested(array)}> : {shape}}}> : '
+        self.lines.append(f'{result.name} = "stablehlo.constant"() <{{value = dense<{_numbers(array)}> : {shape}}}> : '
                           f"() -> {shape}")
         return result
 

@@ -19,8 +19,9 @@ from pullback.core import errors
 from pullback.core.types import ArrayType
 from pullback.runtime import pjrt
 
-__all__ = ["AxisType", "Mesh", "NamedSharding", "PartitionSpec", "Shard", "Sharding", "SingleDeviceSharding",
-           "P", "get_mesh", "make_mesh", "make_single_device_sharding", "set_mesh"]
+__all__ = ["AbstractMesh", "AxisType", "Mesh", "NamedSharding", "PartitionSpec", "Shard", "Sharding",
+           "SingleDeviceSharding", "P", "get_abstract_mesh", "get_mesh", "make_mesh",
+           "make_single_device_sharding", "set_mesh"]
 
 Shape = tuple[int, ...]
 
@@ -104,6 +105,105 @@ class PartitionSpec:
 P = PartitionSpec
 
 
+class _Grid:
+    """Named axes with sizes."""
+
+    axis_names: tuple[Any, ...]
+    axis_sizes: Shape
+    axis_types: tuple[AxisType, ...]
+
+    @property
+    def shape(self) -> OrderedDict[Any, int]:
+        """The sizes of the axes by name."""
+        return OrderedDict(zip(self.axis_names, self.axis_sizes))
+
+    @property
+    def shape_tuple(self) -> tuple[tuple[Any, int], ...]:
+        return tuple(zip(self.axis_names, self.axis_sizes))
+
+    @property
+    def size(self) -> int:
+        """The number of devices."""
+        return math.prod(self.axis_sizes) if self.axis_names else 0
+
+    @property
+    def empty(self) -> bool:
+        return not self.axis_names
+
+    def _axes(self, kind: AxisType) -> tuple[Any, ...]:
+        return tuple([name for name, t in zip(self.axis_names, self.axis_types) if t is kind])
+
+    @property
+    def auto_axes(self) -> tuple[Any, ...]:
+        return self._axes(AxisType.Auto)
+
+    @property
+    def explicit_axes(self) -> tuple[Any, ...]:
+        return self._axes(AxisType.Explicit)
+
+    @property
+    def manual_axes(self) -> tuple[Any, ...]:
+        return self._axes(AxisType.Manual)
+
+    @property
+    def are_all_axes_auto(self) -> bool:
+        return len(self.auto_axes) == len(self.axis_names) > 0
+
+    @property
+    def are_all_axes_explicit(self) -> bool:
+        return len(self.explicit_axes) == len(self.axis_names) > 0
+
+    @property
+    def are_all_axes_manual(self) -> bool:
+        return len(self.manual_axes) == len(self.axis_names) > 0
+
+    def __str__(self) -> str:
+        sizes = "".join([f"{name!r}: {size}, " for name, size in self.shape_tuple]) or "(), "
+        return f"{type(self).__name__}({sizes}axis_types={self.axis_types})"
+
+
+class AbstractMesh(_Grid):
+    """A mesh without its devices: names, sizes and types of its axes.
+
+    Args:
+      axis_sizes: an int for each axis.
+      axis_names: a name for each.
+      axis_types: an AxisType for each; Explicit if not given.
+
+    Raises:
+      ValueError: if there are not as many sizes or types as names.
+
+    Example:
+      >>> jax.sharding.AbstractMesh((1,), ("x",)).size
+      1
+    """
+
+    def __init__(self, axis_sizes: Sequence[int], axis_names: Sequence[Any],
+                 axis_types: Sequence[AxisType] | None = None, *, abstract_device: Any = None) -> None:
+        self.axis_sizes = tuple(axis_sizes)
+        self.axis_names = tuple(axis_names)
+        self.axis_types = (AxisType.Explicit,) * len(self.axis_names) if axis_types is None else tuple(axis_types)
+        self.abstract_device = abstract_device
+        if not len(self.axis_sizes) == len(self.axis_names) == len(self.axis_types):
+            raise errors.value_error(f"got {len(self.axis_sizes)} sizes, {len(self.axis_names)} names and "
+                                     f"{len(self.axis_types)} types, equal numbers are required", op="AbstractMesh")
+
+    @property
+    def abstract_mesh(self) -> AbstractMesh:
+        return self
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.axis_names, self.axis_sizes, self.axis_types
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AbstractMesh) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    __repr__ = _Grid.__str__
+
+
 class _Meshes(threading.local):
     def __init__(self) -> None:
         self.entered: list[Mesh] = []  # by `with mesh:`
@@ -113,7 +213,7 @@ class _Meshes(threading.local):
 _meshes = _Meshes()
 
 
-class Mesh:
+class Mesh(_Grid):
     """Devices in a grid with named axes. `with mesh:` lets PartitionSpecs alone name its axes.
 
     Args:
@@ -145,26 +245,13 @@ class Mesh:
         self.axis_names = names
 
     @property
-    def shape(self) -> OrderedDict[Any, int]:
-        """The sizes of the axes by name."""
-        return OrderedDict(zip(self.axis_names, self.devices.shape))
-
-    @property
-    def axis_sizes(self) -> Shape:
+    def axis_sizes(self) -> Shape:  # type: ignore[override]
         return self.devices.shape
 
     @property
-    def shape_tuple(self) -> tuple[tuple[Any, int], ...]:
-        return tuple(zip(self.axis_names, self.devices.shape))
-
-    @property
-    def size(self) -> int:
-        """The number of devices."""
-        return math.prod(self.devices.shape) if self.devices.ndim else 0
-
-    @property
-    def empty(self) -> bool:
-        return self.devices.ndim == 0
+    def abstract_mesh(self) -> AbstractMesh:
+        """The mesh without its devices."""
+        return AbstractMesh(self.axis_sizes, self.axis_names, self.axis_types)
 
     @property
     def device_ids(self) -> np.ndarray:
@@ -200,11 +287,6 @@ class Mesh:
         if self.empty:
             return "Mesh(axis_sizes=(), axis_names=())"
         return f"Mesh(axis_sizes={self.axis_sizes}, axis_names={self.axis_names}, axis_types={self.axis_types})"
-
-    def __str__(self) -> str:
-        sizes = ", ".join([f"{name!r}: {size}" for name, size in self.shape_tuple])
-        return f"Mesh({sizes}, axis_types={self.axis_types})"
-
 
 _NO_MESH = Mesh(np.array(None, dtype=object), ())
 
@@ -258,6 +340,11 @@ class set_mesh:  # noqa: N801  # jax's name
 def get_mesh() -> Mesh:
     """The mesh that set_mesh has set, or one without axes."""
     return _meshes.set or _NO_MESH
+
+
+def get_abstract_mesh() -> AbstractMesh:
+    """The mesh that set_mesh has set, without its devices, or one without axes."""
+    return get_mesh().abstract_mesh
 
 
 class Sharding:
@@ -376,7 +463,7 @@ class NamedSharding(Sharding):
 
     @property
     def _devices(self) -> tuple[Any, ...]:
-        return tuple(self.mesh.devices.flat)
+        return () if self.mesh.empty else tuple(self.mesh.devices.flat)
 
     @property
     def is_fully_replicated(self) -> bool:
@@ -413,6 +500,14 @@ class NamedSharding(Sharding):
         return f"NamedSharding(mesh={self.mesh}, spec={self.spec})"
 
 
+def _sharding_of_type(t: ArrayType) -> NamedSharding:
+    """What `typeof(x).sharding` is: along no axis of a mesh, for types say nothing of devices."""
+    return NamedSharding(_NO_MESH, PartitionSpec(*[None] * t.ndim))
+
+
+ArrayType.sharding = property(_sharding_of_type)  # type: ignore[attr-defined]  # the core knows no devices
+
+
 class Shard:
     """The part of an array that lies on one device."""
 
@@ -432,6 +527,8 @@ class Shard:
 
 def single_device(sharding: Sharding, op: str) -> Any:
     """The one device of a sharding; a ValueError where there are several."""
+    if isinstance(sharding, NamedSharding) and sharding.mesh.empty:
+        return pjrt.devices()[0]
     if sharding.num_devices != 1:
         raise errors.value_error(f"{sharding!r:.120} is over {sharding.num_devices} devices, one over a single device "
                                  "is required", op=op, fix="make the mesh of one device: pullback computes on one")

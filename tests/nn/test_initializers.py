@@ -125,6 +125,9 @@ def test_names():
 def test_orthogonal():
     compare("orthogonal", rtol=1e-4)
     compare("orthogonal", 2.0, 1, shape=(3, 2, 4), rtol=1e-4)
+    for axis in (0, -1):
+        for shape in ((3, 3), (2, 3, 6), (6, 3, 2), (2, 5), (5, 2)):  # squares among them
+            compare("orthogonal", 1.0, axis, shape=shape, rtol=1e-4)
     compare("orthogonal", shape=(2, 3), dtype="complex64", rtol=1e-4)
     for shape in ((3, 3, 2, 4), (4, 3, 3)):
         compare("delta_orthogonal", 2.0, shape=shape, rtol=1e-4)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pullback.api.stages import ClosedProgram as ClosedJaxpr
@@ -11,16 +12,21 @@ from pullback.core import errors
 from pullback.core.check import check_program
 from pullback.core.program import Equation as JaxprEqn
 from pullback.core.program import Literal, Var
-from pullback.core.trace import Tracer, concrete
+from pullback.core.trace import Trace, Tracer, base, concrete, current, running
 from pullback.core.types import ArrayType
 from pullback.extend.core import primitives
 from pullback.extend.primitive import Primitive, is_value
 from pullback.interpret.evaluate import evaluate
 from pullback.runtime.device import as_array
 
-__all__ = ["ClosedJaxpr", "Jaxpr", "JaxprEqn", "Literal", "Primitive", "Var", "check_jaxpr", "concrete_or_error",
-           "jaxpr_as_fun", "jaxprs_in_params", "mapped_aval", "primal_dtype_to_tangent_dtype", "primitives",
-           "subjaxprs", "unmapped_aval", "valid_jaxtype"]
+__all__ = ["ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "Literal", "Primitive", "Var", "check_jaxpr",
+           "concrete_or_error", "get_opaque_trace_state", "jaxpr_as_fun", "jaxprs_in_params", "mapped_aval",
+           "primal_dtype_to_tangent_dtype", "primitives", "set_current_trace", "subjaxprs", "take_current_trace",
+           "unmapped_aval", "valid_jaxtype"]
+
+
+class DropVar(Var):
+    """A result that nothing reads, in jax's programs; pullback's have a Var there, so nothing is an instance."""
 
 
 def check_jaxpr(jaxpr: Jaxpr) -> None:
@@ -86,6 +92,44 @@ def unmapped_aval(size: int, axis: int | None, aval: ArrayType, explicit_mesh_ax
 def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> Any:
     """The dtype of tangents: itself for floats and complex numbers, float0 for the rest."""
     return ArrayType((), primal_dtype).tangent().dtype
+
+
+class OpaqueTraceState:
+    """The transformation under way; equal to another taken under the same one."""
+
+    __slots__ = ("_trace",)
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OpaqueTraceState) and other._trace is self._trace
+
+    def __hash__(self) -> int:
+        return id(self._trace)
+
+    def __repr__(self) -> str:
+        return f"OpaqueTraceState({self._trace.describe()})"
+
+
+def get_opaque_trace_state(convention: Any = None) -> OpaqueTraceState:
+    """What tells whether two moments are under the same transformation: compare it by `==`."""
+    return OpaqueTraceState(current())
+
+
+@contextlib.contextmanager
+def set_current_trace(trace: Trace | None) -> Iterator[None]:
+    """Context: operations are interpreted by `trace`; None stands for what runs them at once."""
+    with running(base() if trace is None else trace):
+        yield
+
+
+@contextlib.contextmanager
+def take_current_trace() -> Iterator[Trace]:
+    """Context, with the current trace for its value: operations run at once."""
+    taken = current()
+    with running(base()):
+        yield taken
 
 
 def valid_jaxtype(x: Any) -> bool:

@@ -1,0 +1,15 @@
+"""Inside names of jax (`jax._src`) that well-known libraries import, and nothing else.
+
+jax promises none of them. Each module here has the few names that a library was found to need, so that it loads and
+runs; docs/libraries.md lists the libraries.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pullback.core import errors
+
+
+def __getattr__(name: str) -> Any:
+    raise errors.unsupported(f"jax._src.{name}")

@@ -1,0 +1,26 @@
+"""`jax.dtypes`, and the error of two dtypes without a common one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pullback import dtypes
+from pullback.core import errors
+from pullback.core.dtypes import TypePromotionError
+
+__all__ = ["DType", "ExtendedDType", "TypePromotionError"]
+
+DType = np.dtype
+
+
+class ExtendedDType:
+    """What element types of a library derive from in jax; here an array of one is refused as of no known dtype."""
+
+
+def __getattr__(name: str) -> Any:
+    try:
+        return getattr(dtypes, name)
+    except AttributeError:
+        raise errors.unsupported(f"jax._src.dtypes.{name}") from None

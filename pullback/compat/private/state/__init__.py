@@ -1,0 +1,1 @@
+"""Mutable references, which pullback does not have."""

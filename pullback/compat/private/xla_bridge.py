@@ -1,0 +1,16 @@
+"""Clients of XLA, by platform."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pullback.core import errors
+from pullback.runtime.device import default_backend, devices
+
+__all__ = ["default_backend", "devices"]
+
+_backends: dict[str, Any] = {}  # none is to be taken away: there is one, the CPU's
+
+
+def __getattr__(name: str) -> Any:
+    raise errors.unsupported(f"jax._src.xla_bridge.{name}")
