@@ -79,7 +79,7 @@ def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
       >>> zero_from_primal(jnp.ones(2))
       Array([0., 0.], dtype=float32)
     """
-    return _zero_tangent(type_of(value(val)), symbolic_zeros)
+    return tree.map(lambda x: _zero_tangent(type_of(value(x)), symbolic_zeros), val)
 
 
 def _is_zero(x: Any) -> bool:

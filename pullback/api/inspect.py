@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name
-from pullback.api.stages import ClosedProgram, struct_of
+from pullback.api.stages import ClosedProgram, ShapeDtypeStruct, struct_of
 from pullback.core import dtypes, errors, source, trace, tree
 from pullback.core.array import Array
 from pullback.core.primitive import Primitive
 from pullback.core.trace import type_of
 from pullback.core.types import ArrayType
+from pullback.core.vector import zeros_like
 from pullback.interpret.stage import stage
 
 __all__ = ["ensure_compile_time_eval", "eval_context", "eval_shape", "make_jaxpr", "named_call", "named_scope"]
@@ -25,10 +26,18 @@ def _type_of_argument(leaf: Any) -> ArrayType:
     return type_of(flatten_args(leaf)[0][0])
 
 
+class _Typed(FlatFunction):
+    """A function that may return a ShapeDtypeStruct in the place of an array."""
+
+    def outputs(self, result: Any, what: str) -> tuple[list[Any], Any]:
+        return super().outputs(tree.map(
+            lambda x: zeros_like(_type_of_argument(x)) if isinstance(x, ShapeDtypeStruct) else x, result), what)
+
+
 def _staged(fun: Callable[..., Any], args: Any, kwargs: Any, what: str) -> tuple[Any, list[Any], FlatFunction]:
     check_callable(fun, what)
     leaves, in_tree = tree.flatten((args, kwargs))
-    flat = FlatFunction(fun, in_tree, keywords=True, op=what)
+    flat = _Typed(fun, in_tree, keywords=True, op=what)
     program, captured = stage(flat, [_type_of_argument(x) for x in leaves], name=function_name(fun), what=what,
                               input_names=argument_names(fun, args, kwargs))
     return program, captured, flat

@@ -45,6 +45,11 @@ class ShapeDtypeStruct:
     def ndim(self) -> int:
         return len(self.shape)
 
+    def update(self, **changes: Any) -> ShapeDtypeStruct:
+        """Another, with some of shape, dtype, sharding and weak_type changed."""
+        return ShapeDtypeStruct(**{"shape": self.shape, "dtype": self.dtype, "sharding": self.sharding,
+                                   "weak_type": self.weak_type, **changes})
+
     def __len__(self) -> int:
         return self.shape[0]
 

@@ -1,8 +1,9 @@
 """Programs: straight lists of equations over typed variables.
 
 A Program is closed: whatever it captured while it was recorded is among its inputs, so it holds no
-tracers, and no arrays but those that rules of the user's bring. It is immutable, compared by identity, and owns a memo in which the programs
-derived from it (its jvp, its transpose, its batched form) live exactly as long as it does.
+tracers, and no arrays but those that rules of the user's bring. It is immutable, compared by identity,
+and owns a memo in which the programs derived from it (its jvp, its transpose, its batched form) live
+exactly as long as it does.
 """
 
 from __future__ import annotations

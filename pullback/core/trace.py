@@ -39,6 +39,11 @@ class Trace:
         """The transformation, for messages: 'jvp', 'vmap of f'."""
         return "a transformation"
 
+    @property
+    def main(self) -> Trace:
+        """What libraries compare to tell whether two tracers are of one transformation."""
+        return self
+
 
 class _State(threading.local):
     def __init__(self) -> None:
@@ -144,6 +149,10 @@ class Tracer(Array):
 
     owner: Trace
     source: source.Source | None
+
+    @property
+    def _trace(self) -> Trace:  # jax's name
+        return self.owner
 
     def __copy__(self) -> Tracer:
         return self

@@ -11,8 +11,8 @@ from pullback.core import dtypes, errors, tree
 from pullback.core.primitive import TABLE
 from pullback.core.trace import type_of
 from pullback.core.vector import instantiate
-from pullback.interpret.jet import jet as flat_jet
 from pullback.lax.operand import retype
+from pullback.ops.taylor import jet as flat_jet
 from pullback.runtime.device import as_array
 
 __all__ = ["jet"]

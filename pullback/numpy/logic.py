@@ -313,7 +313,9 @@ def iscomplexobj(x: Any) -> bool:
     """
     if isinstance(x, (list, tuple)):
         return any(iscomplexobj(item) for item in x)
-    return x is not None and not isinstance(x, str) and dtypes.is_complex(type_of(operand(x)).dtype)
+    if x is None or isinstance(x, str):
+        return False
+    return dtypes.is_complex(x.dtype if hasattr(x, "shape") and hasattr(x, "dtype") else type_of(operand(x)).dtype)
 
 
 def isrealobj(x: Any) -> bool:

@@ -16,7 +16,6 @@ from pullback.core.trace import bind, concrete, type_of
 from pullback.core.types import ArrayType, Linear, Zero
 from pullback.core.vector import broadcast, instantiate
 from pullback.interpret.evaluate import evaluate
-from pullback.interpret.jet import collect, jet_program, moves
 from pullback.interpret.jvp import jvp_program, jvp_program_with
 from pullback.interpret.linearize import linearize_program
 from pullback.interpret.stage import stage
@@ -25,6 +24,7 @@ from pullback.interpret.vmap import batch_program, batch_program_with
 from pullback.ops.call import call_program, draws, spread
 from pullback.ops.check import EFFECT, only_where
 from pullback.ops.scan import pick
+from pullback.ops.taylor import collect, jet_program, moves
 
 Branches = tuple[Program, ...]
 

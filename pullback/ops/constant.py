@@ -44,7 +44,7 @@ class Constant(NoGradient):
 
     def examples(self, rng: np.random.Generator) -> Iterable[Example]:
         for array in (np.asarray(rng.normal(size=(2, 3)), np.float32), np.arange(5, dtype=np.int32),
-                      np.array([0.0, -0.0, np.nan, np.inf, 1e-45], np.float32), np.array([[True, False], [False, False]]),
+                      np.array([0.0, -0.0, np.nan, np.inf, 1e-45], np.float32), np.array([[True, False]] * 2),
                       np.asarray(rng.normal(size=(3,)) + 1j, np.complex64), np.ones((4, 1), dtypes.bfloat16),
                       np.zeros((0, 2), np.float32), np.array([1, -3], dtypes.int4), np.float32(2.5),
                       np.asarray(rng.normal(size=(40, 30)), np.float32), np.arange(300, dtype=np.uint8)):

@@ -18,8 +18,8 @@ from pullback.core.primitive import TABLE, Example, Outputs, Primitive
 from pullback.core.trace import bind, type_of
 from pullback.core.types import ArrayType, Linear, Zero
 from pullback.core.vector import add, broadcast
-from pullback.interpret.jet import product_series, repeated
 from pullback.interpret.vmap import vmap
+from pullback.ops.taylor import product_series, repeated
 
 INEXACT, FLOAT, COMPLEX = "fc", "f", "c"
 INTEGER, BOOL, NUMBER, REAL, ANY, BITS = "iu", "b", "iufc", "iuf", "biufc", "biu"

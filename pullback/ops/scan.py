@@ -19,7 +19,6 @@ from pullback.core.trace import bind, concrete, type_of
 from pullback.core.types import ArrayType, Linear, Zero
 from pullback.core.vector import add, broadcast, instantiate
 from pullback.interpret.evaluate import evaluate
-from pullback.interpret.jet import collect, jet_program, moves
 from pullback.interpret.jvp import inexact, jvp_program, jvp_program_with
 from pullback.interpret.linearize import LinearizedProgram, linearize_program
 from pullback.interpret.stage import closed, stage
@@ -28,6 +27,7 @@ from pullback.interpret.vmap import batch_program, batch_program_with
 from pullback.ops.call import AGAIN, call_program, spread
 from pullback.ops.collective import move_axis
 from pullback.ops.residuals import spare
+from pullback.ops.taylor import collect, jet_program, moves
 
 
 def pick(values: Sequence[Any], mask: Sequence[bool]) -> list[Any]:

@@ -19,13 +19,13 @@ from pullback.core.trace import bind, concrete, type_of
 from pullback.core.types import ArrayType, Zero
 from pullback.core.vector import broadcast, instantiate
 from pullback.interpret.evaluate import evaluate
-from pullback.interpret.jet import collect, moves
 from pullback.interpret.jvp import inexact, jvp_program, jvp_program_with
 from pullback.interpret.stage import stage
 from pullback.interpret.vmap import batch_program, batch_program_with
 from pullback.ops.call import repeated, spread
 from pullback.ops.check import EFFECT, only_where
 from pullback.ops.scan import cut, jet_step, pick, reorder
+from pullback.ops.taylor import collect, moves
 from pullback.ops.treeverse import reverse_loop
 
 # How many carries reverse mode keeps at once: with 64, every step is repeated at most 3 times up to 47,905 steps.

@@ -18,8 +18,8 @@ from pullback.core.values import value
 from pullback.core.vector import instantiate
 from pullback.experimental import jet as module
 from pullback.experimental.jet import jet
-from pullback.interpret.jet import jet as flat_jet
 from pullback.interpret.jvp import jvp
+from pullback.ops.taylor import jet as flat_jet
 
 jnp, lax = pullback.numpy, pullback.lax
 X = np.array([0.3, 0.7])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pullback.api.stages import ClosedProgram as ClosedJaxpr
@@ -20,9 +20,9 @@ from pullback.interpret.evaluate import evaluate
 from pullback.runtime.device import as_array
 
 __all__ = ["ClosedJaxpr", "DropVar", "Jaxpr", "JaxprEqn", "Literal", "Primitive", "Var", "check_jaxpr",
-           "concrete_or_error", "get_opaque_trace_state", "jaxpr_as_fun", "jaxprs_in_params", "mapped_aval",
-           "primal_dtype_to_tangent_dtype", "primitives", "set_current_trace", "subjaxprs", "take_current_trace",
-           "unmapped_aval", "valid_jaxtype"]
+           "concrete_or_error", "find_top_trace", "get_opaque_trace_state", "jaxpr_as_fun", "jaxprs_in_params",
+           "mapped_aval", "primal_dtype_to_tangent_dtype", "primitives", "set_current_trace", "subjaxprs",
+           "take_current_trace", "unmapped_aval", "valid_jaxtype"]
 
 
 class DropVar(Var):
@@ -110,6 +110,12 @@ class OpaqueTraceState:
 
     def __repr__(self) -> str:
         return f"OpaqueTraceState({self._trace.describe()})"
+
+
+def find_top_trace(xs: Iterable[Any]) -> Trace:
+    """The innermost trace that one of the values belongs to; what runs operations at once, if none is traced."""
+    owners = [x.owner for x in xs if isinstance(x, Tracer)]
+    return current() if current() in owners else owners[-1] if owners else base()
 
 
 def get_opaque_trace_state(convention: Any = None) -> OpaqueTraceState:
