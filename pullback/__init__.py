@@ -48,6 +48,7 @@ _NAMES: dict[str, str] = {
     }.items() for name in names.split()
 }
 _MODULES = set("ad_checkpoint api api_util compat core custom_batching custom_derivatives debug dlpack dtypes errors "
+               "example_libraries "
                "experimental extend flatten_util gate image interpreters lax monitoring nn numpy ops random scipy "
                "sharding stages test_util tree tree_util typing".split())
 _LIGHT = set("api compat core dtypes errors gate tree tree_util typing".split())  # run no operations

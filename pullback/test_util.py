@@ -31,14 +31,14 @@ def _tolerance(given: float | None, x: Any) -> float:
     return _TOLERANCES.get(str(_dtype(x)), 1e-2) if given is None else given
 
 
-def _direction(rng: np.random.Generator, x: Any) -> Any:
+def _direction(rng: np.random.RandomState, x: Any) -> Any:
     """A random tangent for a primal: standard normal numbers; float0 for what is no float."""
     x = as_array(x)
     if not _inexact(x):
         return np.zeros(np.shape(x), dtypes.float0)
-    drawn = rng.standard_normal(np.shape(x))
+    drawn = rng.standard_normal(size=np.shape(x))
     if dtypes.issubdtype(_dtype(x), np.complexfloating):
-        drawn = drawn + 1j * rng.standard_normal(np.shape(x))
+        drawn = drawn + 1j * rng.standard_normal(size=np.shape(x))
     return as_array(np.asarray(drawn).astype(_dtype(x)))
 
 
@@ -101,7 +101,7 @@ def check_jvp(f: Callable[..., Any], f_jvp: Callable[..., Any], args: Sequence[A
       >>> f = jnp.sin
       >>> pullback.test_util.check_jvp(f, functools.partial(pullback.jvp, f), (jnp.float32(0.3),), eps=1e-2)
     """
-    rng = np.random.default_rng(0)
+    rng = np.random.RandomState(0)
     args = tuple(args)
     directions = tree.map(lambda x: _direction(rng, x), args)
     outputs, tangents = f_jvp(args, directions)
@@ -132,7 +132,7 @@ def check_vjp(f: Callable[..., Any], f_vjp: Callable[..., Any], args: Sequence[A
       >>> f = jnp.sin
       >>> pullback.test_util.check_vjp(f, functools.partial(pullback.vjp, f), (jnp.float32(0.3),), eps=1e-2)
     """
-    rng = np.random.default_rng(0)
+    rng = np.random.RandomState(0)
     args = tuple(args)
     outputs, pullback = f_vjp(*args)
     expected = f(*args)
@@ -202,14 +202,14 @@ def _check_orders(f: Callable[..., Any], args: tuple[Any, ...], order: int, mode
         check_jvp(f, lambda p, t: jvp(f, p, t), args, atol, rtol, eps, name)
         if order > 1:
             def pushed(*xs: Any) -> Any:
-                vs = tree.map(lambda x: _direction(np.random.default_rng(1), x), xs)
+                vs = tree.map(lambda x: _direction(np.random.RandomState(1), x), xs)
                 return jvp(f, xs, vs)
             _check_orders(pushed, args, order - 1, modes, atol, rtol, eps, name + " of")
     if "rev" in modes:
         name = f"{path} vjp".strip()
         check_vjp(f, lambda *xs: vjp(f, *xs), args, atol, rtol, eps, name)
         if order > 1:
-            cotangents = tree.map(lambda x: _direction(np.random.default_rng(2), x), f(*args))
+            cotangents = tree.map(lambda x: _direction(np.random.RandomState(2), x), f(*args))
 
             def pulled(*xs: Any) -> Any:
                 outputs, back = vjp(f, *xs)

@@ -1,8 +1,8 @@
 """What all tests share.
 
-Compiled programs are forgotten before they fill the memory of a test process. And of the tests that are generated from
-tables by the thousand a quarter is run, always the same one, unless PULLBACK_TESTS=1,2,3 asks for the other quarters,
-or PULLBACK_TESTS=all for all of them.
+Compiled programs are forgotten before they fill the memory of a test process. And of the tests with parameters, and of
+those that compare namespaces with jax's, a quarter is run, always the same one, unless PULLBACK_TESTS=1,2,3 asks for
+the other quarters, or PULLBACK_TESTS=all for all of them.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from pullback.runtime import remember  # noqa: E402
 
 GROWTH = 1_000_000  # kilobytes of resident memory that a process may gain before it forgets
 _baseline = [0]
-GENERATED = ("tests/ops/test_rules.py", "tests/lax/", "tests/numpy/", "tests/names/", "tests/random/test_random.py",
-             "tests/nn/", "tests/scipy/")
+COMPARED = ("tests/lax/", "tests/numpy/", "tests/names/", "tests/random/test_random.py", "tests/nn/", "tests/scipy/")
 QUARTERS = os.environ.get("PULLBACK_TESTS", "0")
 remember.repeats[0] = 0  # eager calls run by a schedule from the first on, so that every test of them does
 
@@ -30,7 +29,7 @@ def pytest_collection_modifyitems(config, items):
     if QUARTERS == "all" or any("::" in arg for arg in config.args) or config.option.keyword:
         return  # all are wanted, or some by name
     wanted = set(map(int, QUARTERS.split(",")))
-    left_out = [item for item in items if hasattr(item, "callspec") and item.nodeid.startswith(GENERATED)
+    left_out = [item for item in items if (hasattr(item, "callspec") or item.nodeid.startswith(COMPARED))
                 and zlib.crc32(item.nodeid.encode()) % 4 not in wanted]
     if left_out:
         gone = set(left_out)

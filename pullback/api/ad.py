@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
-from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name
+from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name, wrapping, wraps
 from pullback.api.jit import jit
 from pullback.core import config, dtypes, errors, tree
 from pullback.core.array import Array, ConcreteArray
@@ -402,7 +401,7 @@ def chosen_arguments(fun: Callable[..., Any], args: Sequence[Any], kwargs: dict[
         for n, x in zip(numbers, given, strict=True):
             full[n] = x
         return fun(*full, **kwargs)
-    functools.update_wrapper(partial, fun, updated=())
+    wrapping(partial, fun)
     return partial
 
 
@@ -461,7 +460,7 @@ def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, ha
 
 def _value_and_grad(fun: Callable[..., Any], argnums: Any, has_aux: bool, holomorphic: bool, allow_int: bool,
                     strong_zeros: bool, op: str) -> Callable[..., Any]:
-    @functools.wraps(fun)
+    @wraps(fun)
     def value_and_grad_of(*args: Any, **kwargs: Any) -> Any:
         numbers = _argnums(argnums, len(args), op)
         _check_inputs(fun, args, numbers, holomorphic, allow_int, op)
@@ -519,7 +518,7 @@ def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: boo
     _no_reduce_axes(reduce_axes, "grad")
     with_value = _value_and_grad(fun, argnums, has_aux, holomorphic, allow_int, strong_zeros, "grad")
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def grad_of(*args: Any, **kwargs: Any) -> Any:
         output, gradient = with_value(*args, **kwargs)
         return (gradient, output[1]) if has_aux else gradient
@@ -574,7 +573,7 @@ def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
     """
     check_callable(fun, "jacfwd")
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         numbers = _argnums(argnums, len(args), "jacfwd")
         _check_inputs(fun, args, numbers, holomorphic, False, "jacfwd", True)
@@ -623,7 +622,7 @@ def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
     """
     check_callable(fun, "jacrev")
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         numbers = _argnums(argnums, len(args), "jacrev")
         _check_inputs(fun, args, numbers, holomorphic, allow_int, "jacrev")

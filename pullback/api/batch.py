@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
-from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name
+from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name, wraps
 from pullback.core import errors, tree
 from pullback.core.primitive import TABLE
 from pullback.core.trace import type_of
@@ -87,7 +86,7 @@ def vmap(fun: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0, axis_name
         raise errors.type_error(f"in_axes is {in_axes!r}, an int, None, or a tuple with an entry per argument is "
                                 "required", op="vmap", fix="in_axes=(0, None) maps the first of two arguments")
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def batched(*args: Any, **kwargs: Any) -> Any:
         if isinstance(in_axes, tuple) and len(in_axes) != len(args):
             raise errors.value_error(f"in_axes has {len(in_axes)} entries, {function_name(fun)} was called with "

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name
+from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name, wraps
 from pullback.core import errors, source, tree
 from pullback.core.primitive import Primitive
 from pullback.core.trace import bind, type_of
@@ -152,7 +151,7 @@ def checkpoint(fun: Callable[..., Any], *, prevent_cse: Any = True, policy: Poli
     static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         for n in static:
             if not -len(args) <= n < len(args):

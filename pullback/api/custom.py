@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.api.flat import FlatFunction, check_callable, flatten_args, function_name
+from pullback.api.flat import FlatFunction, check_callable, flatten_args, function_name, wrapping
 from pullback.core import dtypes, errors, source, tree
 from pullback.core.array import Array
 from pullback.core.trace import bind, type_of
@@ -104,7 +104,7 @@ class _Custom:
                     raise errors.value_error(f"nondiff_argnames names {name!r}, the parameters are {parameters}",
                                              op=self.kind, fix="use a parameter's name")
             self.nondiff_argnums += tuple(parameters.index(name) for name in names)
-        functools.update_wrapper(self, fun, updated=())
+        wrapping(self, fun)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -390,7 +390,7 @@ def custom_gradient(fun: Callable[..., Any] | None = None, *, with_logs: bool = 
         return results if isinstance(results, tuple) and len(results) == count else (results,)
 
     wrapped.defvjp(forward, backward)
-    functools.update_wrapper(wrapped, fun)
+    wrapping(wrapped, fun)
     return wrapped
 
 

@@ -5,12 +5,11 @@ Collectives inside see their axis; what they compute is what one device computes
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from pullback.api.batch import vmap
-from pullback.api.flat import check_callable, function_name
+from pullback.api.flat import check_callable, function_name, wraps
 from pullback.api.jit import jit
 from pullback.core import errors, trace, tree
 from pullback.core.trace import type_of
@@ -58,7 +57,7 @@ def pmap(fun: Callable[..., Any], axis_name: Any = None, *, in_axes: Any = 0, ou
                                                     "pass arrays whose mapped axis has size 1")
         return fun(*args, **kwargs)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         fixed = {i % len(args): args[i] for i in static if -len(args) <= i < len(args)}
         rest = [x for i, x in enumerate(args) if i not in fixed]
@@ -68,7 +67,7 @@ def pmap(fun: Callable[..., Any], axis_name: Any = None, *, in_axes: Any = 0, ou
         def partial(*dynamic: Any, **more: Any) -> Any:
             given = iter(dynamic)
             return one(*[fixed[i] if i in fixed else next(given) for i in range(len(args))], **more)
-        return vmap(functools.wraps(fun)(partial), axes, out_axes, name, axis_size)(*rest, **kwargs)
+        return vmap(wraps(fun)(partial), axes, out_axes, name, axis_size)(*rest, **kwargs)
 
     return jit(mapped, static_argnums=static, donate_argnums=_numbers(donate_argnums))
 
@@ -104,7 +103,7 @@ def shard_map(f: Callable[..., Any] | None = None, /, *, out_specs: Any, in_spec
     check_callable(f, "shard_map")
     function = f
 
-    @functools.wraps(f)
+    @wraps(f)
     def sharded(*args: Any) -> Any:
         grid = get_mesh() if mesh is None else mesh
         if not isinstance(grid, Mesh) or not grid.axis_names:

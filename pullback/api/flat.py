@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,9 +13,36 @@ from pullback.core import dtypes, errors, tree
 from pullback.core.array import Array
 from pullback.core.values import value
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 
 def function_name(function: Callable[..., Any]) -> str:
-    return getattr(function, "__name__", None) or type(function).__name__
+    name = getattr(function, "__name__", None)
+    return name if isinstance(name, str) and name else type(function).__name__
+
+
+def wrapping(wrapper: Any, fun: Callable[..., Any]) -> None:
+    """Gives `wrapper` the name, the documentation and the attributes of `fun`, but none that it has itself.
+
+    What is no name or documentation, in a callable object that has something else there, is left.
+    """
+    for name in functools.WRAPPER_ASSIGNMENTS:
+        try:
+            setattr(wrapper, name, getattr(fun, name))
+        except (AttributeError, TypeError):
+            pass
+    for name, attribute in getattr(fun, "__dict__", {}).items():
+        if not hasattr(wrapper, name):
+            setattr(wrapper, name, attribute)
+    wrapper.__wrapped__ = fun
+
+
+def wraps(fun: Callable[..., Any]) -> Callable[[F], F]:
+    """A decorator: `wrapping` for the function that is defined under it."""
+    def decorate(wrapper: F) -> F:
+        wrapping(wrapper, fun)
+        return wrapper
+    return decorate
 
 
 def check_callable(function: Any, op: str) -> None:

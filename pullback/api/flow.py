@@ -8,7 +8,6 @@ run with a random tangent of that parameter alone shows the operations in which 
 
 from __future__ import annotations
 
-import functools
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pullback.api.ad import chosen_arguments, value_and_grad
-from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name
+from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name, wraps
 from pullback.core import dtypes, source, tree
 from pullback.core.array import ConcreteArray
 from pullback.core.primitive import TABLE, Primitive
@@ -326,7 +325,7 @@ def gradient_flow(loss: Callable[..., Any], argnums: int | Sequence[int] = 0, ha
     """
     check_callable(loss, "gradient_flow")
 
-    @functools.wraps(loss)
+    @wraps(loss)
     def report_of(*args: Any, **kwargs: Any) -> GradientFlow:
         _, gradient = value_and_grad(loss, argnums, has_aux=has_aux, allow_int=True)(*args, **kwargs)
         numbers = [n % len(args) for n in ((argnums,) if isinstance(argnums, int) else argnums)]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name
+from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name, wrapping, wraps
 from pullback.api.stages import ClosedProgram, ShapeDtypeStruct, struct_of
 from pullback.core import dtypes, errors, source, trace, tree
 from pullback.core.array import Array
@@ -75,7 +74,7 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: Any = (), axis_env: Any 
     check_callable(fun, "make_jaxpr")
     static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def program_of(*args: Any, **kwargs: Any) -> Any:
         dynamic = [arg for i, arg in enumerate(args) if i not in static]
 
@@ -83,7 +82,7 @@ def make_jaxpr(fun: Callable[..., Any], static_argnums: Any = (), axis_env: Any 
             rest = iter(given)
             return fun(*(args[i] if i in static else next(rest) for i in range(len(args))), **given_kwargs)
 
-        functools.update_wrapper(with_static, fun)
+        wrapping(with_static, fun)
         before = trace.state.axes
         trace.state.axes = {**before, **dict(axis_env or ())}
         try:
@@ -124,7 +123,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
       >>> named_call(jnp.sin, name="wave")(0.0).item()
       0.0
     """
-    @functools.wraps(fun)
+    @wraps(fun)
     def named(*args: Any, **kwargs: Any) -> Any:
         with named_scope(name or function_name(fun)):
             return fun(*args, **kwargs)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pullback.api import misses
-from pullback.api.flat import FlatFunction, argument_names, check_callable, function_name, leaf_value
+from pullback.api.flat import FlatFunction, argument_names, check_callable, function_name, leaf_value, wrapping
 from pullback.api.stages import Lowered, Traced
 from pullback.core import config, dtypes, errors, trace, tree
 from pullback.core.array import Array, ConcreteArray
@@ -122,7 +122,7 @@ class Jitted:
         self.cache = _cache_of(fun)
         self.ready = _NOT_READY
         self.config = (self.static_nums, self.static_names, self.donate_nums, self.donate_names, self.options)
-        functools.update_wrapper(self, fun, updated=())
+        wrapping(self, fun)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

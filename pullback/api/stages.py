@@ -8,7 +8,7 @@ from typing import Any
 
 from pullback.api.flat import flatten_args
 from pullback.core import config, dtypes, errors, tree
-from pullback.core.program import Program
+from pullback.core.program import Equation, Program
 from pullback.core.show import show
 from pullback.core.trace import Tracer, type_of
 from pullback.core.types import ArrayType
@@ -69,6 +69,22 @@ def struct_of(t: ArrayType) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(t.shape, t.dtype, weak_type=t.weak)
 
 
+class _Params(dict[str, Any]):
+    """The params of an equation, and the programs among them by jax's names too, for code that reads programs."""
+
+    NAMES = {"jaxpr": "program", "call_jaxpr": "program", "cond_jaxpr": "cond", "body_jaxpr": "body"}
+
+    def __missing__(self, name: str) -> Any:
+        program = self.get(self.NAMES.get(name, name))
+        if not isinstance(program, Program):
+            raise KeyError(name)
+        return ClosedProgram(program, [])
+
+
+def _readable(equations: Sequence[Equation]) -> list[Equation]:
+    return [e.replace(params=_Params(e.params)) if e.primitive.programs else e for e in equations]
+
+
 class OpenProgram:
     """A program whose first inputs are constants, by jax's names for its parts."""
 
@@ -77,7 +93,7 @@ class OpenProgram:
         self.constvars = list(program.inputs[:n_consts])
         self.invars = list(program.inputs[n_consts:])
         self.outvars = list(program.outputs)
-        self.eqns = list(program.equations)
+        self.eqns = _readable(program.equations)
         self.effects = program.effects
 
     def __str__(self) -> str:
@@ -102,8 +118,8 @@ class ClosedProgram:
         return self.consts
 
     @property
-    def eqns(self) -> Any:
-        return self.program.equations
+    def eqns(self) -> list[Equation]:
+        return _readable(self.program.equations)
 
     @property
     def in_avals(self) -> list[ArrayType]:

@@ -9,7 +9,7 @@ exactly as long as it does.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pullback.core import config
 from pullback.core.source import Source
@@ -59,6 +59,13 @@ class Literal:
 Atom = Var | Literal
 
 
+class SourceInfo(NamedTuple):
+    """Where an equation comes from, by jax's names."""
+
+    traceback: Source | None
+    name_stack: str
+
+
 class Equation:
     """outputs = primitive[params](inputs), asked for at `source` within the named scopes `scope`."""
 
@@ -80,6 +87,10 @@ class Equation:
     @property
     def outvars(self) -> list[Var]:
         return list(self.outputs)
+
+    @property
+    def source_info(self) -> SourceInfo:
+        return SourceInfo(self.source, self.scope)
 
     @property
     def programs(self) -> tuple[Program, ...]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name
+from pullback.api.flat import FlatFunction, argument_names, check_callable, flatten_args, function_name, wraps
 from pullback.core import dtypes, errors, source, tree
 from pullback.core.array import Array, from_numpy
 from pullback.core.primitive import TABLE
@@ -38,6 +38,7 @@ from pullback.passes.faults import (
     places,
     run,
 )
+from pullback.runtime.device import as_array
 
 __all__ = ["Error", "ErrorCategory", "JaxRuntimeError", "all_checks", "automatic_checks", "check", "check_error",
            "checkify", "debug_check", "div_checks", "float_checks", "index_checks", "init_error", "nan_checks",
@@ -216,8 +217,8 @@ def check_error(error: Error) -> None:
                                 fix="pass the first result of a function made by checkify")
     if not error.faults:
         return
-    leaves, structure = tree.flatten(error)
-    ok = TABLE["lt"](error.code, np.int32(0))
+    leaves, structure = tree.flatten(tree.map(as_array, error))
+    ok = TABLE["lt"](as_array(error.code), np.int32(0))
     ok = TABLE["reduce_and"](ok, axes=tuple(range(type_of(ok).ndim))) if type_of(ok).ndim else ok
     bind(check_primitive, [ok, *leaves], {"message": _Delegated(source.here(), structure), "debug": False})
 
@@ -243,7 +244,7 @@ def checkify(f: Callable[..., Any], errors: Any = user_checks) -> Callable[..., 
     if not enabled <= all_checks:
         raise _not_checks(enabled - all_checks)
 
-    @functools.wraps(f)
+    @wraps(f)
     def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
         names = functools.partial(argument_names, f, args, kwargs)
         leaves, in_tree = flatten_args((args, kwargs), names=names)

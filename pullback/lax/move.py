@@ -145,7 +145,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
             n = shape[-1 - axis] if axis < len(shape) else 1
             if n != 1 and size not in (1, n):
                 raise errors.value_error(
-                    f"incompatible shapes for broadcasting: {', '.join(map(str, given))}: sizes {size} and "
+                    f"Incompatible shapes for broadcasting: {', '.join(map(str, given))}: sizes {size} and "
                     f"{n} on axis {-1 - axis}", fix="equal sizes or size 1 are required; reshape one of them")
             size = n if n != 1 else size
         result.append(size)

@@ -24,6 +24,7 @@ from pullback.core.vector import zeros_like
 from pullback.lax.index import applied, repeated
 from pullback.lax.operand import placed, retype
 from pullback.numpy.bounds import check_index
+from pullback.numpy.creation import asarray
 from pullback.numpy.positions import NEW, Known, Many, Plan, Slice, Traced, indices, parse, traced_mask
 from pullback.numpy.promotion import as_array, broadcast_to
 from pullback.ops import index as reads
@@ -191,7 +192,7 @@ def update(x: Array, index: Any, values: Any, operation: str, mode: Any = FILL, 
 
 def _one_dtype(x: Array, values: Any, operation: str) -> tuple[Array, Any]:
     """The array and the values in the dtype to compute in: the array's own if it holds the values."""
-    values = value(np.asarray(values) if isinstance(values, (list, tuple)) else values)
+    values = asarray(values) if isinstance(values, (list, tuple)) else value(values)
     given, t = type_of(values), x.type
     if t.is_key or given.is_key:
         if t.dtype != given.dtype:

@@ -315,6 +315,8 @@ def iscomplexobj(x: Any) -> bool:
         return any(iscomplexobj(item) for item in x)
     if x is None or isinstance(x, str):
         return False
+    if isinstance(x, dtypes.ScalarType):
+        return dtypes.is_complex(x.dtype)
     return dtypes.is_complex(x.dtype if hasattr(x, "shape") and hasattr(x, "dtype") else type_of(operand(x)).dtype)
 
 
@@ -388,7 +390,7 @@ def _loose(x: Any) -> Any:
 
 def _equal(x: Any, y: Any, equal_nan: bool = False) -> Array:
     result = equal(x, y)
-    if equal_nan:
+    if equal_nan and not x.type.is_key:
         result = bits.or_(result, logical_and(ops.ne(x, x), ops.ne(y, y)))
     return _all(result)
 

@@ -12,6 +12,7 @@ from pullback.core import dtypes, errors
 from pullback.core.primitive import Example, Outputs
 from pullback.core.trace import type_of
 from pullback.core.types import ArrayType, Linear
+from pullback.core.vector import zeros_like
 from pullback.ops.contract import converted, held_dtype, precision_config
 from pullback.ops.convert import convert, convert_element_type
 from pullback.ops.families import ANY, Bilinear, check_kind
@@ -138,6 +139,9 @@ class Conv(Bilinear):
     def batch(self, size: int, args: Sequence[Any], batched: Sequence[bool], **params: Any
               ) -> tuple[Outputs, list[bool]]:
         x, w = args
+        if not size:
+            types = [t.unbatched() if flag else t for t, flag in zip(map(type_of, args), batched, strict=True)]
+            return [zeros_like(t.batched(0)) for t in self.infer(tuple(types), params)], [True]
         dims: ConvDimensionNumbers = params["dims"]
         features, batches = params.pop("feature_groups", 1), params.pop("batch_groups", 1)
         batch, feature = dims.out_spec[:2]

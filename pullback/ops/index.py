@@ -174,6 +174,8 @@ class DynamicSlice(Move):
         x, *starts = args
         if not any(batched[1:]):
             return [self(x, _like(0, starts), *starts, sizes=(size, *sizes))], [True]
+        if not size:
+            return [zeros_like(ArrayType((0, *sizes), x.type.dtype, x.type.weak))], [True]
         first = int(batched[0])
         shape = x.type.shape[first:]
         # A window as long as its axis begins at 0.

@@ -51,6 +51,9 @@ def _reduced(data: ArrayLike, segment_ids: ArrayLike, num_segments: Any, sorted:
     check_kind((t,), kinds)
     if not dtypes.is_integer(s.dtype):
         raise errors.type_error(f"segment_ids are {s}, integers are required", fix="convert them with astype(int)")
+    if s.ndim == 1 and (not t.shape or t.shape[0] == 1 != s.shape[0]):  # one row for all ids
+        x = move.broadcast_in_dim(x, shape=(*s.shape, *t.shape[1:]), dims=tuple(range(t.ndim)))
+        t = type_of(x)
     if s.ndim > 1 or s.shape != t.shape[:1]:
         raise errors.value_error(f"data is {t} and segment_ids are {s}; one id for each element along the first axis "
                                  "is required", fix="repeat the ids, or reshape the data")

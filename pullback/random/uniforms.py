@@ -98,9 +98,8 @@ def interval(key: Array, low: Any, high: Any, *, shape: tuple[int, ...], dtype: 
         with np.errstate(all="ignore"):  # an infinite span is dealt with below
             span = high - low
         x = x if span == 1 else lax.mul(x, span)
-        x = x if low == 0 else lax.add(x, low)
-        # Rounding is monotone, so that x + low >= low; only an empty or infinite interval needs the maximum.
-        return x if 0 <= span < np.inf else lax.max(x, low)
+        # Without the maximum XLA adds low - 1 at once where the span is 1, which rounds a small low away.
+        return x if low == 0 and 0 <= span < np.inf else lax.max(lax.add(x, low), low)
     low, high = (fit(lax.convert_element_type(bound, dtype), shape) for bound in (low, high))
     return lax.max(lax.add(lax.mul(x, fit(lax.sub(high, low), shape)), low), low)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pullback.core import tree
 from pullback.core.array import Array, ConcreteArray
-from pullback.core.trace import Tracer, concrete
+from pullback.core.trace import Tracer
 from pullback.core.types import is_scalar, scalar_type
 from pullback.core.values import value
 from pullback.runtime import pjrt
@@ -150,17 +150,14 @@ def device_put(x: Any, device: Any = None, *, src: Any = None, donate: bool = Fa
 
 
 def device_get(x: Any) -> Any:
-    """The leaves of `x` as NumPy arrays.
+    """The leaves of `x` as NumPy arrays; traced ones, and keys, as they are.
 
     Example:
       >>> type(device_get(jnp.arange(2))).__name__
       'ndarray'
     """
     def get(leaf: Any) -> Any:
-        if isinstance(leaf, Array):
-            known = concrete(leaf)
-            return np.asarray(leaf) if known is None else np.asarray(known)
-        return leaf
+        return np.asarray(leaf) if isinstance(leaf, ConcreteArray) and not leaf.type.is_key else leaf
     return tree.map(get, x)
 
 

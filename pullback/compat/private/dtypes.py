@@ -8,9 +8,12 @@ import numpy as np
 
 from pullback import dtypes
 from pullback.core import errors
-from pullback.core.dtypes import TypePromotionError
+from pullback.core.dtypes import TypePromotionError, to_complex
+from pullback.core.dtypes import to_inexact as to_inexact_dtype
 
-__all__ = ["DType", "ExtendedDType", "TypePromotionError"]
+__all__ = ["DType", "ExtendedDType", "TypePromotionError", "to_complex_dtype", "to_inexact_dtype"]
+
+to_complex_dtype = to_complex
 
 DType = np.dtype
 

@@ -10,6 +10,10 @@ from typing import Any
 from pullback import lax
 from pullback.core import errors
 from pullback.core.primitive import TABLE
+from pullback.extend.primitive import Primitive
+
+# Of jax's, in no program of pullback: for libraries that keep a rule for each.
+call_p, closed_call_p = Primitive("call"), Primitive("closed_call")
 
 _OTHER_NAMES = {"add_jaxvals_p": "add_any_p", "linear_solve_p": "custom_linear_solve_p", "remat_p": "checkpoint_p"}
 
