@@ -24,7 +24,7 @@ demo:  ## run every example, real JAX scripts, on pullback, and verify one
 	$(setup) demo
 	@$(python) scripts/demo
 
-test:  ## run the tests, a quarter of the generated ones (PULLBACK_TESTS=all: all)
+test:  ## run the tests, a quarter of those with parameters (PULLBACK_TESTS=all: all)
 	$(setup) gate test
 	@$(python) -m pytest -q -n $(WORKERS) $(ARGS)
 

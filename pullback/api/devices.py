@@ -16,7 +16,15 @@ from pullback.core.trace import type_of
 from pullback.runtime.device import as_array, local_devices
 from pullback.runtime.sharding import Mesh, PartitionSpec, get_mesh
 
-_INFER = PartitionSpec  # stands for "not given" in shard_map's in_specs
+
+class _Infer:
+    """Stands for "not given" in shard_map's in_specs."""
+
+    def __repr__(self) -> str:
+        return "jax.sharding.Infer"
+
+
+_INFER = _Infer()
 
 
 def pmap(fun: Callable[..., Any], axis_name: Any = None, *, in_axes: Any = 0, out_axes: Any = 0,

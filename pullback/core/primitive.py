@@ -106,7 +106,9 @@ class Primitive:
         return dict(params)
 
     def infer(self, types: tuple[ArrayType, ...], params: dict[str, Any]) -> list[ArrayType]:
-        """`type`, remembered per operand types and params."""
+        """`type`, remembered per operand types and params, unless that would keep a program in memory."""
+        if self.programs:
+            return self.type(*types, **params)
         try:
             key = (types, *params.items())
             known = self._types.get(key)

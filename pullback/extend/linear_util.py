@@ -194,9 +194,8 @@ def cache(call: Callable[..., Any], *, explain: Any = None) -> Callable[..., Any
 
     @functools.wraps(call)
     def run(fun: WrappedFun, *args: Any) -> Any:
-        results = kept.setdefault(fun.f, {})
-        key = (fun.params, args)
-        if key not in results:
-            results[key] = call(fun, *args)
-        return results[key]
+        results = kept.setdefault(fun, {})
+        if args not in results:
+            results[args] = call(fun, *args)
+        return results[args]
     return run

@@ -17,9 +17,11 @@ SCHEDULES = {
     "pieces": lambda o: o.piecewise_constant([1, 3], [0.3, 0.2, 0.1]),
 }
 OPTIMIZERS = {
-    "sgd": lambda o: o.sgd(0.1), "momentum": lambda o: o.momentum(0.1, 0.9), "nesterov": lambda o: o.nesterov(0.1, 0.9),
+    "sgd": lambda o: o.sgd(0.1), "momentum": lambda o: o.momentum(0.1, 0.9),
+    "nesterov": lambda o: o.nesterov(0.1, 0.9),
     "adagrad": lambda o: o.adagrad(0.1), "rmsprop": lambda o: o.rmsprop(0.1), "adam": lambda o: o.adam(0.1),
-    "rmsprop_momentum": lambda o: o.rmsprop_momentum(0.1), "adamax": lambda o: o.adamax(0.1), "sm3": lambda o: o.sm3(0.1),
+    "rmsprop_momentum": lambda o: o.rmsprop_momentum(0.1), "adamax": lambda o: o.adamax(0.1),
+    "sm3": lambda o: o.sm3(0.1),
     **{f"sgd, {name}": (lambda make: lambda o: o.sgd(make(o)))(make) for name, make in SCHEDULES.items()},
 }
 

@@ -269,9 +269,9 @@ def test_types():
         pullback.jit(lambda n: OURS.extend.concrete_or_error(int, n, "a size"))(3)
 
 
-@pytest.mark.parametrize("name", ["pullback.extend.linear_util", "pullback.extend.core.Token",
+@pytest.mark.parametrize("name", ["pullback.extend.backend", "pullback.extend.core.Token",
                                   "pullback.interpreters.pxla", "pullback.interpreters.ad.backward_pass",
-                                  "pullback.interpreters.batching.axis_primitive_batchers",
+                                  "pullback.interpreters.batching.batch_jaxpr_axes",
                                   "pullback.interpreters.mlir.ir_constant", "pullback.interpreters.xla.Backend",
                                   "pullback.interpreters.partial_eval.custom_partial_eval_rules",
                                   "pullback.extend.core.primitives.qdwh_p", "pullback.extend.mlir.ir",

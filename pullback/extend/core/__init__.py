@@ -112,9 +112,9 @@ class OpaqueTraceState:
         return f"OpaqueTraceState({self._trace.describe()})"
 
 
-def find_top_trace(xs: Iterable[Any]) -> Trace:
+def find_top_trace(_: Iterable[Any]) -> Trace:
     """The innermost trace that one of the values belongs to; what runs operations at once, if none is traced."""
-    owners = [x.owner for x in xs if isinstance(x, Tracer)]
+    owners = [x.owner for x in _ if isinstance(x, Tracer)]
     return current() if current() in owners else owners[-1] if owners else base()
 
 
