@@ -47,10 +47,9 @@ _NAMES: dict[str, str] = {
         "numpy.positions": "ds",
     }.items() for name in names.split()
 }
-_MODULES = set("ad_checkpoint api api_util compat core custom_batching custom_derivatives debug dlpack dtypes errors "
-               "example_libraries "
-               "experimental extend flatten_util gate image interpreters lax monitoring nn numpy ops random scipy "
-               "sharding stages test_util tree tree_util typing".split())
+_MODULES = set("ad_checkpoint api api_util compat core custom_batching custom_derivatives debug dlpack dtypes "
+               "errors example_libraries experimental extend flatten_util gate image interpreters lax monitoring "
+               "nn numpy ops profiler random scipy sharding stages test_util tree tree_util typing".split())
 _LIGHT = set("api compat core dtypes errors gate tree tree_util typing".split())  # run no operations
 _ready = False
 

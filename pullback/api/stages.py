@@ -15,6 +15,7 @@ from pullback.core.types import ArrayType
 from pullback.ops.call import call
 from pullback.passes import key_reuse
 from pullback.passes.pipeline import optimize, report
+from pullback.runtime import pjrt
 from pullback.runtime.executable import Executable, executable
 from pullback.runtime.lower import lower
 
@@ -167,6 +168,12 @@ class Traced:
         return Lowered(self)
 
 
+def _check_dialect(dialect: str | None, op: str) -> None:
+    if dialect not in (None, "stablehlo", "hlo"):
+        raise errors.value_error(f"dialect is {dialect!r}, 'stablehlo' or 'hlo' is required", op=op,
+                                 fix="compile() and as_text() on the result give what XLA made of the program")
+
+
 class Lowered:
     """A jitted function lowered for one signature."""
 
@@ -177,13 +184,22 @@ class Lowered:
         self.out_info = traced.out_info
 
     def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """The StableHLO text."""
-        if dialect not in (None, "stablehlo"):
-            raise errors.value_error(f"dialect is {dialect!r}, 'stablehlo' is required", op="as_text",
-                                     fix="compile() and as_text() on the result give XLA's own HLO")
+        """The program's text, in StableHLO or, with "hlo", in XLA's own form."""
+        if dialect == "hlo":
+            return self.compiler_ir("hlo").as_hlo_text()  # type: ignore[no-any-return]
+        _check_dialect(dialect, "as_text")
         optimized = optimize(self.traced.program)
         donated = [d for d, used in zip(self.traced.donated, optimized.used, strict=False) if used]
         return lower(optimized.program, donated).text
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The program as an object of jaxlib: a module of MLIR or, with "hlo", a computation of XLA.
+
+        Raises:
+          ValueError: another dialect.
+        """
+        _check_dialect(dialect, "compiler_ir")
+        return pjrt.computation(self.as_text()) if dialect == "hlo" else pjrt.module(self.as_text())
 
     def report(self) -> str:
         """What was done to the program before XLA got it: which repeated stretches became loops, which not, and why.

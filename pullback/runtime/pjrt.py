@@ -472,6 +472,16 @@ def _loaded(method: str, source: bytes, result_types: Sequence[ResultType], chos
     return Compiled(executable, result_types, places, bool(functions))
 
 
+def module(text: str) -> Any:
+    """A program as the module of MLIR that jaxlib's bindings give."""
+    return _parsed(text.encode())[0]
+
+
+def computation(text: str) -> Any:
+    """A program in XLA's own form, before XLA changes anything."""
+    return _library()[0].mlir.mlir_module_to_xla_computation(text, use_tuple_args=False, return_tuple=False)
+
+
 def _parsed(source: bytes) -> tuple[Any, list[tuple[int, ArrayTypes]]]:
     """The module object, which XLA wants beside host functions, and the calls of these."""
     from jaxlib.mlir import ir

@@ -112,6 +112,10 @@ def test_methods_can_be_jitted():
 def test_stages():
     lowered = pullback.jit(lambda x, y: x @ y).lower(jnp.ones((2, 3)), pullback.ShapeDtypeStruct((3, 4), np.float32))
     assert "stablehlo.dot_general" in lowered.as_text()
+    assert "ENTRY" in lowered.as_text("hlo") and "dot" in lowered.compiler_ir("hlo").as_hlo_text()
+    assert "stablehlo.dot_general" in str(lowered.compiler_ir())
+    with pytest.raises(ValueError, match="'stablehlo' or 'hlo' is required"):
+        lowered.compiler_ir("mhlo")
     assert lowered.out_info == pullback.ShapeDtypeStruct((2, 4), np.float32)
     compiled = lowered.compile()
     np.testing.assert_allclose(compiled(jnp.ones((2, 3)), jnp.ones((3, 4))), np.full((2, 4), 3.0))

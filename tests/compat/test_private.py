@@ -8,11 +8,13 @@ import jax as real
 import jax.extend.linear_util as real_lu
 import numpy as np
 import pytest
+from jax.experimental import multihost_utils as real_multihost_utils
 
 import pullback
 import pullback.numpy as jnp
-from pullback import api_util, monitoring, test_util
+from pullback import api_util, monitoring, profiler, test_util
 from pullback.compat import core as jax_core
+from pullback.experimental import mesh_utils, multihost_utils
 from pullback.extend import core, linear_util
 from pullback.interpreters import partial_eval
 
@@ -298,3 +300,35 @@ def test_callables_of_any_name():
         assert wrapped.note == 1 and wrapped.__name__ == "f"
     f.cache = "mine"
     assert pullback.jit(f)(1.0) == 1.0  # what a jitted function has itself is not overwritten
+
+
+def test_a_profile_is_written(tmp_path):
+    with profiler.trace(tmp_path), profiler.StepTraceAnnotation("train", step_num=1):
+        assert profiler.annotate_function(pullback.jit(lambda x: x + 1))(jnp.ones(3)).shape == (3,)
+    assert list(tmp_path.glob("plugins/profile/*/*.xplane.pb"))
+    with pytest.raises(RuntimeError, match="no profile has been started"):
+        profiler.stop_trace()
+    profiler.start_trace(tmp_path)
+    with pytest.raises(RuntimeError, match="already been started"):
+        profiler.start_trace(tmp_path)
+    profiler.stop_trace()
+    with pytest.raises(NotImplementedError, match="Perfetto"):
+        profiler.start_trace(tmp_path, create_perfetto_link=True)
+    with pytest.raises(ValueError, match="no server runs"):
+        profiler.stop_server()
+    with pytest.raises(AttributeError, match="not supported"):
+        profiler.device_memory_profile  # noqa: B018
+
+
+def test_one_device_and_one_process():
+    mesh = pullback.sharding.Mesh(mesh_utils.create_device_mesh((1, 1)), ("x", "y"))
+    assert mesh.size == 1
+    with pytest.raises(ValueError, match="has 2 places for 1 devices"):
+        mesh_utils.create_device_mesh((2,))
+    x = {"a": jnp.ones(2)}
+    for name, given in (("process_allgather", (x,)), ("process_allgather", (x, True)), ("broadcast_one_to_all", (x,))):
+        ours = getattr(multihost_utils, name)(*given)["a"]
+        theirs = getattr(real_multihost_utils, name)({"a": np.ones(2, np.float32)}, *given[1:])["a"]
+        assert isinstance(ours, np.ndarray) and ours.shape == theirs.shape and ours.dtype == theirs.dtype
+    multihost_utils.sync_global_devices("end")
+    multihost_utils.assert_equal(x)
