@@ -22,7 +22,7 @@ _NAMES: dict[str, str] = {
         "api.devices": "pmap shard_map",
         "api.checkpoint": "checkpoint checkpoint_policies remat residuals",
         "api.custom": "closure_convert custom_gradient custom_jvp custom_vjp",
-        "api.environment": "default_device enable_custom_prng host_id host_ids legacy_prng_key live_arrays "
+        "api.environment": "default_device host_id host_ids legacy_prng_key live_arrays "
                            "make_array_from_callback make_array_from_process_local_data "
                            "make_array_from_single_device_arrays print_environment_info process_indices "
                            "softmax_custom_jvp transfer_guard transfer_guard_device_to_device "
@@ -33,7 +33,7 @@ _NAMES: dict[str, str] = {
         "api.jit": "jit",
         "api.settings": "check_bounds check_tracer_leaks checking_leaks clear_caches config debug_infs "
                         "debug_key_reuse debug_nans default_matmul_precision default_prng_impl disable_jit "
-                        "enable_checks enable_x64 explain_cache_misses log_compiles no_tracing "
+                        "enable_checks enable_custom_prng enable_x64 explain_cache_misses log_compiles no_tracing "
                         "numpy_dtype_promotion numpy_rank_promotion strong_zeros threefry_partitionable",
         "api.stages": "ShapeDtypeStruct",
         "core.array": "Array",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pullback.api.ad import jvp, vjp
+from pullback.api.ad import jvp, linearize, vjp
 from pullback.core import dtypes, errors, tree
 from pullback.core.trace import type_of
 from pullback.runtime.device import as_array
@@ -170,9 +170,10 @@ def check_grads(f: Callable[..., Any], args: Sequence[Any], order: int, modes: S
       f: a function of arrays, or of trees of them.
       args: where.
       order: how often to differentiate; from 1.
-      modes: "fwd" for `jvp`, "rev" for `vjp`, or both; from the second order on also one through the other.
+      modes: some of "fwd" for `jvp`, "rev" for `vjp`, "lin" for `linearize`; from the second order on also one through
+        the other.
       atol, rtol: tolerances; by dtype where None.
-      eps: the step, in units of the arguments; by dtype where None.
+      eps: the step, in units of the arguments; 1e-4 where None.
 
     Raises:
       AssertionError: a derivative is wrong; its order and mode are in the message.
@@ -184,26 +185,25 @@ def check_grads(f: Callable[..., Any], args: Sequence[Any], order: int, modes: S
     args = tuple(args)
     if not isinstance(order, int) or order < 1:
         raise errors.value_error(f"order is {order!r}, a whole number from 1 is required", op="check_grads")
-    wrong = [m for m in modes if m not in ("fwd", "rev")]
+    wrong = [m for m in modes if m not in ("fwd", "rev", "lin")]
     if wrong:
-        raise errors.value_error(f"mode {wrong[0]!r}, one of 'fwd' and 'rev' is required", op="check_grads")
-    step = eps
-    if step is None:
-        floats = [x for x in tree.leaves(args) if _inexact(x)]
-        narrow = any(dtypes.finfo(_dtype(x)).bits <= 32 for x in floats)
-        step = 1e-2 if narrow else 1e-5
-    _check_orders(f, args, order, modes, atol, rtol, step, "")
+        raise errors.value_error(f"mode {wrong[0]!r}, one of 'fwd', 'rev' and 'lin' is required", op="check_grads")
+    _check_orders(f, args, order, modes, atol, rtol, 1e-4 if eps is None else eps, "")
 
 
 def _check_orders(f: Callable[..., Any], args: tuple[Any, ...], order: int, modes: Sequence[str], atol: float | None,
                   rtol: float | None, eps: float, path: str) -> None:
-    if "fwd" in modes:
-        name = f"{path} jvp".strip()
-        check_jvp(f, lambda p, t: jvp(f, p, t), args, atol, rtol, eps, name)
+    def linearized(p: Any, t: Any) -> Any:
+        outputs, run = linearize(f, *p)
+        return outputs, run(*t)
+    for mode, name, push in (("fwd", "jvp", lambda p, t: jvp(f, p, t)), ("lin", "linearize", linearized)):
+        if mode not in modes:
+            continue
+        name = f"{path} {name}".strip()
+        check_jvp(f, push, args, atol, rtol, eps, name)
         if order > 1:
-            def pushed(*xs: Any) -> Any:
-                vs = tree.map(lambda x: _direction(np.random.RandomState(1), x), xs)
-                return jvp(f, xs, vs)
+            def pushed(*xs: Any, push: Any = push) -> Any:
+                return push(xs, tree.map(lambda x: _direction(np.random.RandomState(1), x), xs))
             _check_orders(pushed, args, order - 1, modes, atol, rtol, eps, name + " of")
     if "rev" in modes:
         name = f"{path} vjp".strip()

@@ -20,7 +20,7 @@ from pullback.runtime.device import device_put
 from pullback.runtime.sharding import Sharding, as_sharding, place_of
 
 __all__ = [
-    "default_device", "enable_custom_prng", "host_id", "host_ids", "legacy_prng_key", "live_arrays",
+    "default_device", "host_id", "host_ids", "legacy_prng_key", "live_arrays",
     "make_array_from_callback", "make_array_from_process_local_data", "make_array_from_single_device_arrays",
     "print_environment_info", "process_indices", "softmax_custom_jvp", "transfer_guard",
     "transfer_guard_device_to_device", "transfer_guard_device_to_host", "transfer_guard_host_to_device", "typeof",
@@ -55,8 +55,6 @@ transfer_guard_device_to_host = _guard("transfer_guard_device_to_host", "from de
 transfer_guard_device_to_device = _guard("transfer_guard_device_to_device", "between devices")
 softmax_custom_jvp = _OneWay("softmax_custom_jvp", lambda v: v in (True, False), "a bool",
                              "A context for how softmax is differentiated; here always by its own value.")
-enable_custom_prng = _OneWay("enable_custom_prng", lambda v: v in (True, False), "a bool",
-                             "A context for what random.PRNGKey makes; random.key makes typed keys.")
 legacy_prng_key = _OneWay("legacy_prng_key", lambda v: v in ("allow", "warn", "error"), "'allow', 'warn' or 'error'",
                           "A context for what keys that are plain words do; they are always allowed.")
 default_device = _OneWay(

@@ -127,6 +127,10 @@ class Jitted:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.fun)
+
     def __repr__(self) -> str:
         return f"<jit of {function_name(self.fun)}>"
 

@@ -17,6 +17,7 @@ from pullback.core.config import (
     default_matmul_precision,
     default_prng_impl,
     enable_checks,
+    enable_custom_prng,
     enable_x64,
     explain_cache_misses,
     log_compiles,
@@ -31,7 +32,7 @@ from pullback.runtime import eager, remember
 
 __all__ = ["check_bounds", "check_tracer_leaks", "checking_leaks", "clear_caches", "config", "debug_infs",
            "debug_key_reuse", "debug_nans", "default_matmul_precision", "default_prng_impl", "disable_jit",
-           "enable_checks", "enable_x64", "explain_cache_misses", "log_compiles", "no_tracing",
+           "enable_checks", "enable_custom_prng", "enable_x64", "explain_cache_misses", "log_compiles", "no_tracing",
            "numpy_dtype_promotion", "numpy_rank_promotion", "strong_zeros", "threefry_partitionable"]
 
 
@@ -63,7 +64,7 @@ _FIXED: dict[str, tuple[Any, ...]] = {
     "platforms": ("cpu", None, ""), "platform_name": ("cpu", None, ""), "traceback_filtering": (
         "auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames"),
     "enable_compilation_cache": (True, False), "disable_most_optimizations": (False,),
-    "softmax_custom_jvp": (True, False), "enable_custom_prng": (True, False), "transfer_guard": ("allow", None),
+    "softmax_custom_jvp": (True, False), "transfer_guard": ("allow", None),
 }
 
 

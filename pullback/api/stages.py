@@ -8,6 +8,7 @@ from typing import Any
 
 from pullback.api.flat import flatten_args
 from pullback.core import config, dtypes, errors, tree
+from pullback.core.primitive import JAX_NAMES
 from pullback.core.program import Equation, Program
 from pullback.core.show import show
 from pullback.core.trace import Tracer, type_of
@@ -70,20 +71,12 @@ def struct_of(t: ArrayType) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(t.shape, t.dtype, weak_type=t.weak)
 
 
-class _Params(dict[str, Any]):
-    """The params of an equation, and the programs among them by jax's names too, for code that reads programs."""
-
-    NAMES = {"jaxpr": "program", "call_jaxpr": "program", "cond_jaxpr": "cond", "body_jaxpr": "body"}
-
-    def __missing__(self, name: str) -> Any:
-        program = self.get(self.NAMES.get(name, name))
-        if not isinstance(program, Program):
-            raise KeyError(name)
-        return ClosedProgram(program, [])
-
-
 def _readable(equations: Sequence[Equation]) -> list[Equation]:
-    return [e.replace(params=_Params(e.params)) if e.primitive.programs else e for e in equations]
+    """The equations, with the programs among their params by jax's names too, for code that reads programs."""
+    def more(eqn: Equation) -> dict[str, Any]:
+        return {jaxs: ClosedProgram(eqn.params[name], []) for jaxs, name in JAX_NAMES.items()
+                if name in eqn.primitive.programs and isinstance(eqn.params[name], Program)}
+    return [e.replace(params=e.params | more(e)) if e.primitive.programs else e for e in equations]
 
 
 class OpenProgram:

@@ -149,6 +149,8 @@ threefry_partitionable = Setting(
     traced=True)
 default_prng_impl = Setting("default_prng_impl", "threefry2x32", "The PRNG of new keys.",
                             choices=("threefry2x32", "rbg", "unsafe_rbg"), traced=True)
+enable_custom_prng = Setting("enable_custom_prng", False, "random.PRNGKey makes typed keys, as random.key does.",
+                             traced=True)
 reorder_products = Setting(
     "reorder_products", False, "Let a @ b @ v be computed as a @ (b @ v) where that takes fewer operations; rounds "
     "differently.", traced=True)
@@ -160,7 +162,7 @@ SETTINGS: dict[str, Setting[Any]] = {
         enable_x64, numpy_dtype_promotion, numpy_rank_promotion, default_matmul_precision, debug_nans,
         debug_infs, strong_zeros, disable_jit, log_compiles, explain_cache_misses, check_tracer_leaks,
         debug_key_reuse, enable_checks, no_tracing, check_bounds, threefry_partitionable,
-        default_prng_impl, reorder_products, eager)
+        default_prng_impl, enable_custom_prng, reorder_products, eager)
 }
 _TRACED = tuple(setting for setting in SETTINGS.values() if setting.traced)
 

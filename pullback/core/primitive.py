@@ -32,6 +32,8 @@ TABLE: dict[str, Primitive] = {}
 
 Outputs = list[Any]
 
+JAX_NAMES = {"jaxpr": "program", "cond_jaxpr": "cond", "body_jaxpr": "body"}
+
 
 class Example:
     """One call that must satisfy every property of the rules.
@@ -69,6 +71,9 @@ class Primitive:
     transparent = False             # carries a Python function, which eager evaluation runs as it is
     parallel = False                # eager evaluation of large arrays goes to XLA, whose threads win there
     slow_reference = False          # eager evaluation goes to XLA whatever the size
+    # What code that reads jax's programs asks of an operation.
+    call_primitive = ref_primitive = skip_canonicalization = False
+    is_effectful = None
 
     def __init__(self, name: str) -> None:
         assert name not in TABLE, name
@@ -98,12 +103,19 @@ class Primitive:
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """Runs or records the operation, for code that reads programs: a list where it has `multiple_results`."""
+        params = self.get_bind_params(params)
         outputs = bind(self, [value(arg) for arg in args], params)
         return outputs if self.multiple_results else outputs[0]
 
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
-        """The params of an equation as `bind` takes them."""
-        return dict(params)
+        """The params of an equation as `bind` takes them: a program under jax's name for it goes under its own."""
+        own = dict(params)
+        for jaxs, name in JAX_NAMES.items():
+            if jaxs in own and name in self.programs:
+                closed = own.pop(jaxs)
+                assert not getattr(closed, "consts", ()), "a program with constants takes them as operands"
+                own[name] = closed.program
+        return own
 
     def infer(self, types: tuple[ArrayType, ...], params: dict[str, Any]) -> list[ArrayType]:
         """`type`, remembered per operand types and params, unless that would keep a program in memory."""

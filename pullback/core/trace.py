@@ -145,7 +145,7 @@ class Tracer(Array):
     """A value inside a transformation; behaves as an Array of type `type`."""
 
     # No name of an Array's method, `trace` and `var` among them, which a slot would hide.
-    __slots__ = ("owner", "source", "type")
+    __slots__ = ("__weakref__", "owner", "source", "type")
 
     owner: Trace
     source: source.Source | None

@@ -19,7 +19,7 @@ class ArrayType:
     A weak dtype gives way when it meets a strong one (`x_bf16 * 2.0` stays bfloat16).
     """
 
-    __slots__ = ("dtype", "shape", "weak")
+    __slots__ = ("__weakref__", "dtype", "shape", "weak")
 
     shape: tuple[int, ...]
     dtype: DType
@@ -60,7 +60,7 @@ class ArrayType:
             return self
         return ArrayType(self.shape, dtypes.float0)
 
-    to_tangent_aval = tangent
+    to_tangent_aval = at_least_vspace = tangent
 
     def batched(self, size: int) -> ArrayType:
         """This type with a leading axis of `size`."""
@@ -72,6 +72,8 @@ class ArrayType:
 
     def strong(self) -> ArrayType:
         return ArrayType(self.shape, self.dtype) if self.weak else self
+
+    strip_weak_type = strong
 
     def update(self, *, shape: tuple[int, ...] | None = None, dtype: DType = None, weak_type: bool | None = None
                ) -> ArrayType:

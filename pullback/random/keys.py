@@ -91,7 +91,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Array:
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Array:  # noqa: N802
-    """A key by its raw words u32[2], as older programs use them; `key` makes typed ones.
+    """A key by its raw words u32[2], as older programs use them; `key` makes typed ones, as does `enable_custom_prng`.
 
     Args:
       seed, impl: as in `key`.
@@ -100,7 +100,8 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Array:  # noqa: N802
       >>> random.PRNGKey(0)
       Array([0, 0], dtype=uint32)
     """
-    return random_unwrap(_seeded(seed, _implementation(impl, None)))  # type: ignore[no-any-return]
+    typed = _seeded(seed, _implementation(impl, None))
+    return typed if config.enable_custom_prng.value else random_unwrap(typed)  # type: ignore[no-any-return]
 
 
 def split(key: Any, num: Any = 2) -> Array:
@@ -145,9 +146,9 @@ def fold_in(key: Any, data: Any) -> Array:
     else:
         found = value(data)
         t = type_of(found)
-        if dtypes.kind(t.dtype) not in "biu" or t.shape:
-            raise errors.type_error(f"data is {t}, an integer without axes is required",
-                                    fix="vmap the call over an axis; convert floats with astype")
+        if t.is_key or dtypes.kind(t.dtype) not in "biuf" or t.shape:
+            raise errors.type_error(f"data is {t}, a number without axes is required",
+                                    fix="vmap the call over an axis")
         number = lax.convert_element_type(found, dtypes.uint32)
     return _as_given(generators.fold_in(typed, number), key)
 

@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-RULES = 2  # part of the names of programs on disk: one more whenever another text is made of the same one
+RULES = 3  # part of the names of programs on disk: one more whenever another text is made of the same one
 
 # -- a small program as one function of machine code ------------------------------------------------------
 
@@ -16,9 +16,8 @@ _WHOLE = 'mhlo.frontend_attributes = {inlineable = "false", xla_cpu_small_call =
 # Loops of large arrays would have had more than one thread, and their sums the library of `_WITHOUT_LIBRARY`.
 _ELEMENTS = 1 << 15
 _REDUCED = 4095
-_PRODUCT = 64            # multiplications in a product of matrices; of a matrix and a vector:
-_MATRIX = 4096
-_RESULTS = 8             # many results are loops of a kind, of which XLA compiles one
+_PRODUCT = 4096          # multiplications in a product of matrices
+_RESULTS = 8             # for each type: many of one type are loops of a kind, of which XLA compiles one
 _CHARACTERS = 60_000
 _OPERATIONS = 300
 _WITHOUT_LIBRARY = {"xla_cpu_experimental_ynn_fusion_type": ""}
@@ -43,7 +42,7 @@ _SUMS = frozenset(("stablehlo.reduce", "stablehlo.dot_general", "stablehlo.reduc
 def whole(text: str) -> str | None:
     """The text with its program in one function that XLA compiles whole; None where that would not pay."""
     main = _MAIN.search(text) if len(text) <= _CHARACTERS else None
-    if main is None or not main[1] or not main[2] or main[2].count(", ") >= _RESULTS or not _pays(text):
+    if main is None or not main[1] or not main[2] or not _few(main[2]) or not _pays(text):
         return None
     # XLA ends the process where a small program does not read what it is given, and that may follow from its own
     # rewrites. So what is given is one tuple, and an array of it, the smallest, is one more result that nothing takes.
@@ -62,6 +61,11 @@ func.func private @whole(%t: tuple<{given}>) -> ({made}) {{
 """ + "".join([f'{name} = "stablehlo.get_tuple_element"(%t) <{{index = {i} : i32}}> : (tuple<{given}>) -> {of}\n'
               for i, (name, of) in enumerate(arguments)]) + re.sub(
         returned, lambda found: f"return {found[1]}, {names[kept]} : {made}\n}}", text[main.end():], count=1)
+
+
+def _few(results: str) -> bool:
+    types = re.findall("tensor<[^>]*>", results)
+    return len(types) <= _RESULTS * len(set(types))
 
 
 def _pays(text: str) -> bool:
@@ -83,11 +87,9 @@ def _size(dims: str) -> int:
 
 def _is_small(dot: tuple[str, str, str, str]) -> bool:
     """Whether XLA's own loop for a product of matrices is as good as the library for it."""
-    contracted, left, right, out = dot
-    shapes = [tuple(map(int, of.split("x")[:-1])) for of in (left, right, out)]
-    sizes = list(map(math.prod, shapes))
-    steps = sizes[2] * math.prod([shapes[0][int(axis)] for axis in contracted.split(",") if axis.strip()])
-    return steps <= (_MATRIX if sizes[2] in (1, min(sizes)) and max(sizes) == steps else _PRODUCT)
+    contracted, left, _, out = dot
+    shape = tuple(map(int, left.split("x")[:-1]))
+    return _size(out) * math.prod([shape[int(axis)] for axis in contracted.split(",") if axis.strip()]) <= _PRODUCT
 
 
 # -- loops that LLVM is not to unroll ---------------------------------------------------------------------
@@ -97,7 +99,8 @@ def _is_small(dot: tuple[str, str, str, str]) -> bool:
 # gain from it, and so do reductions of pairs.
 _NOT_UNROLLED = {"xla_backend_extra_options": "xla_cpu_disable_loop_unrolling"}
 _SHORT, _UNROLLED = range(2, 16), range(16, 64)
-_FEW = 4096  # elements of an array with a short axis whose loops need not be fast
+_FEW = 4096  # elements of an array with a short axis whose loops need not be fast; in a program compiled whole:
+_VERY_FEW = 512
 
 
 def options(text: str, whole: bool) -> dict[str, Any]:
@@ -105,7 +108,7 @@ def options(text: str, whole: bool) -> dict[str, Any]:
     types = [tuple(map(int, dims.split("x")[:-1])) for dims, _ in set(_TYPE.findall(text)) if dims]
     long = any([shape[-1] in _UNROLLED for shape in types])
     if whole:
-        unrolled = not long and any([shape[-1] in _SHORT for shape in types])
+        unrolled = not long and any([shape[-1] in _SHORT and math.prod(shape) > _VERY_FEW for shape in types])
     else:
         short = any([shape[-1] in _SHORT and shape[-1] != 8 and math.prod(shape) > _FEW for shape in types])
         unrolled = short or not long or bool(_PAIRS.search(text))

@@ -39,7 +39,7 @@ def test_types():
 
 def test_settings_of_one_way():
     for name, values in (("transfer_guard", ("allow", "log", "disallow")), ("softmax_custom_jvp", (True, False)),
-                         ("legacy_prng_key", ("allow", "warn", "error")), ("enable_custom_prng", (True,)),
+                         ("legacy_prng_key", ("allow", "warn", "error")),
                          ("transfer_guard_host_to_device", ("log_explicit",)),
                          ("default_device", (None, "cpu", pullback.devices()[0]))):
         for value in values:

@@ -1,7 +1,9 @@
 """The names inside jax that libraries import, and jax's modules for libraries: they do what libraries need of them."""
 
+import inspect
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import jax as real
@@ -169,8 +171,9 @@ def test_traces_and_programs_by_jaxs_names():
     eqn = closed.eqns[0]
     assert eqn.source_info.name_stack == "hello" and eqn.source_info.traceback.function == "g"
     assert [e.primitive.name for e in eqn.params["jaxpr"].eqns] == ["sin"]
-    with pytest.raises(KeyError):
-        eqn.params["no_such_param"]
+    assert "jaxpr" in eqn.params and "no_such_param" not in eqn.params and not eqn.primitive.call_primitive
+    (again,) = eqn.primitive.bind(1.0, **{**eqn.params, "jaxpr": pullback.make_jaxpr(jnp.cos)(1.0)})
+    np.testing.assert_allclose(float(again), np.cos(1.0), rtol=1e-6)
     loop = pullback.make_jaxpr(lambda x: pullback.lax.while_loop(lambda c: c < 9.0, lambda c: c + 1, x))(1.0).eqns[-1]
     assert [p.eqns[0].primitive.name for p in (loop.params["cond_jaxpr"], loop.params["body_jaxpr"])] == ["lt", "add"]
     assert not isinstance(closed.jaxpr.outvars[0], core.DropVar) and core.primitives.call_p is not core.primitives.jit_p
@@ -195,7 +198,8 @@ def test_batching_rule_that_is_told_the_size():
 def test_check_grads():
     test_util.check_grads(lambda x, y: {"a": jnp.sin(x["w"]) @ y}, ({"w": jnp.ones((2, 3))}, jnp.arange(3.0)), order=3)
     test_util.check_grads(lambda x: x ** 2, (jnp.array([1 + 2j, 3.0]),), order=1)
-    test_util.check_grads(lambda x, n: x * n, (2.0, 3), order=2)
+    test_util.check_grads(lambda x, n: x * n, (2.0, 3), order=2, modes=("fwd", "rev", "lin"))
+    test_util.check_grads(lambda x: jnp.where(x > 1, 50 * x, x), (jnp.float32(0.995),), order=1)  # a jump is near
     wrong = pullback.custom_jvp(jnp.sin)
     wrong.defjvp(lambda p, t: (jnp.sin(p[0]), 1.1 * jnp.cos(p[0]) * t[0]))
     for mode, part in (("fwd", "the tangent of output is off"), ("rev", "by difference quotients")):
@@ -209,7 +213,7 @@ def test_check_grads():
         test_util.check_jvp(jnp.sin, lambda p, t: (p[0], t[0]), (1.0,))
     with pytest.raises(ValueError, match="a whole number from 1"):
         test_util.check_grads(jnp.sin, (1.0,), order=0)
-    with pytest.raises(ValueError, match="one of 'fwd' and 'rev'"):
+    with pytest.raises(ValueError, match="one of 'fwd', 'rev' and 'lin'"):
         test_util.check_grads(jnp.sin, (1.0,), order=1, modes=("back",))
 
 
@@ -274,6 +278,31 @@ def test_none_in_a_cotangent_where_the_argument_has_none():
     f.defvjp(lambda tree: (tree["a"] * 2, None), lambda _, ct: ({"a": ct * 2, "b": None, "c": ct},))
     with pytest.raises(TypeError, match="another structure"):
         pullback.grad(lambda x: f({"a": x, "b": None, "c": [1.0, 2.0]}))(1.0)
+
+
+def test_what_libraries_ask_of_traced_values_and_types():
+    seen = []
+    pullback.jit(lambda x: seen.append(weakref.ref(x)() is x) or x)(1.0)
+    pullback.vmap(lambda x: seen.append(weakref.ref(x)() is x) or x)(jnp.ones(2))
+    pullback.grad(lambda x: seen.append(weakref.ref(x)() is x) or x)(1.0)
+    assert seen == [True] * 3
+    weak = pullback.typeof(2.0)
+    assert weakref.ref(weak)() is weak and not weak.strip_weak_type().weak_type
+    assert pullback.typeof(3).at_least_vspace().dtype == pullback.float0
+    signature = inspect.signature(pullback.jit(lambda x, *, k=1: x), follow_wrapped=False)
+    assert list(signature.parameters) == ["x", "k"]
+
+
+def test_keys_of_either_kind_and_numbers_folded_in():
+    with pullback.enable_custom_prng(True):
+        assert pullback.random.PRNGKey(0).dtype == pullback.random.key(0).dtype
+    assert pullback.random.PRNGKey(0).dtype == "uint32"
+    for number in (2.7, np.float32(9.2), 3):
+        ours = pullback.random.key_data(pullback.random.fold_in(pullback.random.key(0), number))
+        theirs = real.random.key_data(real.random.fold_in(real.random.key(0), number))
+        assert ours.tolist() == theirs.tolist()
+    with pytest.raises(TypeError, match="a number without axes"):
+        pullback.random.fold_in(pullback.random.key(0), jnp.ones(2))
 
 
 class Odd:

@@ -42,6 +42,9 @@ SMALL = {
     "bits": lambda x, y: lax.bitcast_convert_type(x, jnp.int32) ^ 3,
     "barrier": lambda x, y: lax.optimization_barrier(x + y) * 2,
     "Hessian": lambda x, y: pullback.hessian(lambda x: (x**3 * y).sum())(x),
+    "9 results of two types": lambda x, y: [x[:2], *[x + i for i in range(8)]],
+    "step of training": lambda x, y: pullback.grad(
+        lambda w: jnp.tanh(jnp.outer(jnp.repeat(x, 8), y) @ w).sum())(jnp.outer(y, jnp.repeat(x, 4)) / 100),
     "30,000 numbers": lambda x, y: jnp.tanh(jnp.broadcast_to(x[:, None], (3, 10_000)) * y[:, None]),
 }
 OTHERS = {
@@ -52,10 +55,10 @@ OTHERS = {
     "scatter": lambda x, y: x.at[jnp.array([0, 0])].add(1.0),
     "complex": lambda x, y: jnp.abs(x + 1j * y),
     "solve": lambda x, y: jnp.linalg.solve(jnp.outer(x, y) + jnp.eye(3), x),
-    "9 results": lambda x, y: [x + i for i in range(9)],
+    "9 results of one type": lambda x, y: [x + i for i in range(9)],
     "40,000 numbers": lambda x, y: jnp.broadcast_to(x[:, None], (3, 13_334)) * y[:, None],
     "a sum of 4,096 numbers": lambda x, y: jnp.sum(jnp.broadcast_to(x[:, None], (3, 1400)) * y[:, None]),
-    "product of matrices": lambda x, y: jnp.outer(jnp.repeat(x, 4), y) @ jnp.outer(y, jnp.repeat(x, 4)),
+    "product of matrices": lambda x, y: jnp.outer(jnp.repeat(x, 12), y) @ jnp.outer(y, jnp.repeat(x, 13)),
     "callback": lambda x, y: pullback.pure_callback(np.sin, x, x + y),
 }
 
@@ -103,7 +106,8 @@ def test_options_are_kept(monkeypatch):
 # name: function, sizes of its operand, whether LLVM is to unroll its loops
 LOOPS = {
     "last axis of 32": (jnp.exp, (8, 32), False),
-    "last axis of 10": (jnp.exp, (8, 10), True),
+    "last axis of 10": (jnp.exp, (8, 10), False),
+    "longer, last axis of 10": (jnp.exp, (80, 10), True),
     "axes of 10 and of 32": (lambda x: jnp.exp(x) @ jnp.ones(10), (32, 10), False),
     "row": (jnp.exp, (1000,), False),
     "windows": (lambda x: jnp.cumsum(x, 1), (8, 32), True),

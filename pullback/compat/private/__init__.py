@@ -6,10 +6,14 @@ runs; docs/libraries.md lists the libraries.
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from typing import Any
 
 from pullback.core import errors
 
 
 def __getattr__(name: str) -> Any:
+    if importlib.util.find_spec(f"{__name__}.{name}") is not None:
+        return importlib.import_module(f"{__name__}.{name}")
     raise errors.unsupported(f"jax._src.{name}")
