@@ -118,3 +118,16 @@ def test_axis_errors():
 def test_branching_on_a_batched_value():
     with pytest.raises(pullback.errors.TracerBoolConversionError, match="different value for each of the 3"):
         pullback.vmap(lambda x: x if x[0] > 0 else -x)(A)
+
+
+def test_a_batch_of_nothing():
+    """Operations whose batch is another operation: slices at mapped positions, convolutions."""
+    same(lambda m: lambda: m.vmap(lambda c, i: m.lax.dynamic_slice(c, (i, 0), (1, 2)))(
+        m.numpy.zeros((0, 2, 2)), m.numpy.zeros((0,), int)))
+    same(lambda m: lambda: m.vmap(lambda c, i: c[i])(m.numpy.zeros((0, 2, 2)), m.numpy.zeros((0,), int)))
+    for axes in ((0, 0), (0, None), (None, 0)):
+        x, w = ((0,) if axis == 0 else () for axis in axes)
+        same(lambda m, x=x, w=w, axes=axes: lambda: m.vmap(lambda c, k: m.lax.conv(c, k, (1, 1), "VALID"), axes)(
+            m.numpy.zeros((*x, 1, 2, 3, 3)), m.numpy.zeros((*w, 4, 2, 2, 2))))
+    same(lambda m: lambda: m.vmap(m.numpy.convolve)(m.numpy.zeros((0, 4)), m.numpy.zeros((0, 3))))
+    same(lambda m: lambda: m.jit(m.vmap(m.grad(lambda c: c[1:].sum())))(m.numpy.zeros((0, 3))))

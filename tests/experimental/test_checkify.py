@@ -294,3 +294,13 @@ def test_bad_arguments():
     with pytest.raises(TypeError, match="a function is required"):
         ours.checkify(3)
     ours.check(np.True_, "{}", 3)
+
+
+def test_an_error_brought_to_the_host():
+    def f(x):
+        ours.check(x > 0, "x is not positive")
+        return x
+    run = pullback.jit(ours.checkify(f))
+    ours.check_error(pullback.device_get(run(1.0)[0]))
+    with pytest.raises(ours.JaxRuntimeError, match="x is not positive"):
+        ours.check_error(pullback.device_get(run(-1.0)[0]))

@@ -127,3 +127,12 @@ def test_refusals(text):
     theirs, ours = error(jax), error(pullback)
     assert isinstance(ours, getattr(pullback.errors, type(theirs).__name__, type(theirs))), (ours, theirs)
     assert "fix: " in str(ours)
+
+
+def test_values_in_a_list_with_traced_ones():
+    for engine in (pullback, jax):
+        zeros = engine.numpy.zeros
+        rows = engine.jit(lambda x, zeros=zeros: zeros((2, 3), int).at[0, :].set([1, 2, x]))(5)
+        sums = engine.jit(lambda x, zeros=zeros: zeros(3).at[:].add((x, 1.0, 2.0)))(5.0)
+        assert rows.tolist() == [[1, 2, 5], [0, 0, 0]] and sums.tolist() == [5.0, 1.0, 2.0]
+        assert rows.dtype == "int32" and sums.dtype == "float32"

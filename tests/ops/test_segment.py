@@ -2,6 +2,7 @@
 
 import doctest
 
+import jax
 import numpy as np
 import pytest
 
@@ -60,3 +61,11 @@ def test_refused():
 def test_examples_in_docstrings():
     failed, attempted = doctest.testmod(segment, extraglobs={"jnp": jnp, "jax": pullback, "pullback": pullback})
     assert attempted and not failed
+
+
+def test_one_row_for_all_ids():
+    for name in ("segment_sum", "segment_max", "segment_min", "segment_prod"):
+        for data in (np.float32(3), np.ones(1, np.float32), np.ones((1, 2), np.float32)):
+            ids = np.zeros(8, np.int32)
+            found, wanted = (getattr(engine.ops, name)(data, ids, 2) for engine in (pullback, jax))
+            np.testing.assert_array_equal(np.asarray(found), np.asarray(wanted))

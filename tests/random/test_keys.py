@@ -247,3 +247,9 @@ def test_a_key_of_an_unknown_implementation():
 
 def test_keys_are_printed_as_in_jax():
     assert str(random.key(3)) == repr(random.key(3)) == repr(jax.random.key(3)) == f"{random.key(3)}"
+
+
+def test_keys_compared_with_equal_nan():
+    keys = random.split(KEY)
+    assert bool(jnp.array_equal(keys, keys, equal_nan=True))
+    assert not bool(jnp.array_equal(keys, keys[::-1], equal_nan=True))

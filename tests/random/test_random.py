@@ -422,3 +422,13 @@ def test_strict_promotion_inside():
     with numpy_dtype_promotion("strict"):
         for name, args, kwargs in CALLS:
             call(random, name, KEY, args, kwargs, value)
+
+
+def test_compiled_numbers_keep_to_their_interval():
+    """XLA adds 1 and a small bound at once where it can, and loses the bound."""
+    for dtype, low in ((np.float32, 1e-30), (np.float32, 1e-3), (np.float16, 6e-5)):
+        run = pullback.jit(lambda k, dtype=dtype, low=low: pullback.random.uniform(
+            k, (1 << 20,), dtype, minval=low, maxval=1 + low).min())
+        assert np.asarray(run(pullback.random.key(0))) >= np.asarray(low, dtype)
+    drawn = pullback.jit(lambda k: pullback.random.gumbel(k, (10_000,), np.float16))(pullback.random.key(0))
+    assert np.isfinite(np.asarray(drawn, np.float32)).all()
