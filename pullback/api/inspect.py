@@ -29,8 +29,10 @@ class _Typed(FlatFunction):
     """A function that may return a ShapeDtypeStruct in the place of an array."""
 
     def outputs(self, result: Any, what: str) -> tuple[list[Any], Any]:
-        return super().outputs(tree.map(
-            lambda x: zeros_like(_type_of_argument(x)) if isinstance(x, ShapeDtypeStruct) else x, result), what)
+        if any(isinstance(x, ShapeDtypeStruct) for x in tree.leaves(result)):
+            result = tree.map(
+                lambda x: zeros_like(_type_of_argument(x)) if isinstance(x, ShapeDtypeStruct) else x, result)
+        return super().outputs(result, what)
 
 
 def _staged(fun: Callable[..., Any], args: Any, kwargs: Any, what: str) -> tuple[Any, list[Any], FlatFunction]:

@@ -113,7 +113,9 @@ class Primitive:
         for jaxs, name in JAX_NAMES.items():
             if jaxs in own and name in self.programs:
                 closed = own.pop(jaxs)
-                assert not getattr(closed, "consts", ()), "a program with constants takes them as operands"
+                if getattr(closed, "consts", ()):
+                    raise errors.value_error(f"{jaxs} is a program that holds {len(closed.consts)} arrays, one that "
+                                             "takes them as operands is required", op=self.name)
                 own[name] = closed.program
         return own
 

@@ -47,7 +47,9 @@ class Constant(NoGradient):
                       np.array([0.0, -0.0, np.nan, np.inf, 1e-45], np.float32), np.array([[True, False]] * 2),
                       np.asarray(rng.normal(size=(3,)) + 1j, np.complex64), np.ones((4, 1), dtypes.bfloat16),
                       np.zeros((0, 2), np.float32), np.array([1, -3], dtypes.int4), np.float32(2.5),
-                      np.asarray(rng.normal(size=(40, 30)), np.float32), np.arange(300, dtype=np.uint8)):
+                      np.asarray(rng.normal(size=(40, 30)), np.float32), np.arange(300, dtype=np.uint8),
+                      np.arange(40) % 3 == 0, (np.arange(40) % 16 - 8).astype(dtypes.int4),
+                      np.asarray(rng.normal(size=(5, 6)), dtypes.float8_e4m3fn)):
             yield Example(held=Held(ConcreteArray(ArrayType(np.shape(array), np.asarray(array).dtype), array)))
 
     def oracle(self, jax: Any, *, held: Held) -> Any:

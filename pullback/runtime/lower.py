@@ -115,6 +115,9 @@ class Module:
         return f"func.func {visibility} @{name}({arguments}) -> ({types}) {{\n{body}\n{end}\n}}"
 
 
+_MANY = 16  # elements; more are printed as bytes
+
+
 def _numbers(array: np.ndarray) -> str:
     """The elements as MLIR reads them: one for all that are alike, numbers in brackets, many as bytes."""
     if array.size == 0:
@@ -122,7 +125,7 @@ def _numbers(array: np.ndarray) -> str:
     data = np.ascontiguousarray(array).tobytes()
     if data == data[:array.itemsize] * array.size:
         return scalar_text(array.flat[0], array.dtype)
-    if array.size > 16 and array.dtype.kind in "iufcV" and dtypes.itemsize_bits(array.dtype) >= 8:
+    if array.size > _MANY:
         return f'"0x{data.hex().upper()}"'
 
     def nested(a: np.ndarray) -> str:
@@ -269,6 +272,10 @@ class Builder:
     def constant(self, array: np.ndarray) -> Value:
         """An array, printed into the program."""
         t = ArrayType(array.shape, array.dtype)
+        truth = array.dtype == bool
+        if array.size > _MANY and (truth or dtypes.itemsize_bits(array.dtype) < 8):  # MLIR packs these its own way
+            wide = dtypes.uint8 if truth else dtypes.float32 if dtypes.is_float(array.dtype) else dtypes.int8
+            return self.convert(self.constant(array.astype(wide)), array.dtype)
         result = Value(self.module.fresh(), t)
         shape = type_text(t)
         self.lines.append(f'{result.name} = "stablehlo.constant"() <{{value = dense<{_numbers(array)}> : {shape}}}> : '
