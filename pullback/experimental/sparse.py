@@ -498,19 +498,23 @@ def value_and_grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, ha
     def of(*args: Any, **more: Any) -> Any:
         def by_data(*data: Any) -> Any:
             full = list(args)
-            for i, d in zip(numbers, data, strict=True):
-                full[i] = tree.map(lambda x, new: x._with(new) if isinstance(x, BCOO) else new, args[i], d,
-                                   is_leaf=lambda x: isinstance(x, BCOO))
+            for i, new in zip(numbers, data, strict=True):
+                full[i] = _with_data(args[i], new)
             return fun(*full, **more)
-        parts = [tree.map(todata, args[i], is_leaf=lambda x: isinstance(x, BCOO)) for i in numbers]
-        value, gradients = ad.value_and_grad(by_data, tuple(range(len(numbers))), has_aux, **kwargs)(*parts)
-        back = [tree.map(lambda x, new: x._with(new) if isinstance(x, BCOO) else new, args[i], g,
-                         is_leaf=lambda x: isinstance(x, BCOO)) for i, g in zip(numbers, gradients, strict=True)]
+        data = [tree.map(lambda x: x.data if _is_sparse(x) else x, args[i], is_leaf=_is_sparse) for i in numbers]
+        value, gradients = ad.value_and_grad(by_data, tuple(range(len(numbers))), has_aux, **kwargs)(*data)
+        back = [_with_data(args[i], g) for i, g in zip(numbers, gradients, strict=True)]
         return value, back[0] if isinstance(argnums, int) else tuple(back)
-
-    def todata(x: Any) -> Any:
-        return x.data if isinstance(x, BCOO) else x
     return of
+
+
+def _is_sparse(x: Any) -> bool:
+    return isinstance(x, BCOO)
+
+
+def _with_data(given: Any, data: Any) -> Any:
+    """A tree with other data in its sparse arrays, and other leaves for the rest."""
+    return tree.map(lambda x, new: x._with(new) if _is_sparse(x) else new, given, data, is_leaf=_is_sparse)
 
 
 def grad(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: bool = False, **kwargs: Any
