@@ -343,7 +343,13 @@ def get_mesh() -> Mesh:
 
 
 def get_abstract_mesh() -> AbstractMesh:
-    """The mesh that set_mesh has set, without its devices, or one without axes."""
+    """The mesh that set_mesh has set, without its devices, or one without axes.
+
+    Example:
+      >>> with jax.set_mesh(jax.make_mesh((1,), ("x",))):
+      ...     jax.sharding.get_abstract_mesh().axis_names
+      ('x',)
+    """
     return get_mesh().abstract_mesh
 
 
