@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pullback.api.flat import function_name
+from pullback.api.inspect import type_of_argument
 from pullback.core import errors, tree
-from pullback.core.trace import type_of
 from pullback.core.types import ArrayType
 from pullback.extend.linear_util import Store, WrappedFun, transformation_with_aux2
-from pullback.runtime.device import as_array
 
 __all__ = ["argnums_partial", "debug_info", "donation_vector", "flatten_axes", "flatten_fun", "flatten_fun_nokwargs",
            "rebase_donate_argnums", "safe_map", "shaped_abstractify"]
@@ -45,7 +44,7 @@ def safe_map(f: Callable[..., Any], *args: Iterable[Any]) -> list[Any]:
     listed = [list(x) for x in args]
     if len({len(x) for x in listed}) > 1:
         raise errors.value_error(f"sequences of {', '.join(str(len(x)) for x in listed)} elements, sequences of one "
-                                 "length are required", op="safe_map")
+                                 "length are required", op="safe_map", fix="leave out what has no partner")
     return [f(*row) for row in zip(*listed, strict=True)]
 
 
@@ -105,7 +104,8 @@ def argnums_partial(f: WrappedFun, dyn_argnums: int | Sequence[int], args: Seque
                     hash(arg)
                 except TypeError:
                     raise errors.value_error(f"argument {i} is static and a {type(arg).__name__}, which cannot be "
-                                             "hashed", op=function_name(f.f)) from None
+                                             "hashed", op=function_name(f.f), fix="pass a tuple, or take it among "
+                                                                                  "dyn_argnums") from None
     inner = f.f_transformed
 
     def run(*dynamic: Any, **kwargs: Any) -> Any:
@@ -134,7 +134,7 @@ def rebase_donate_argnums(donate_argnums: Sequence[int], static_argnums: Sequenc
     both = sorted(set(donate_argnums) & set(static_argnums))
     if both:
         raise errors.value_error(f"argument {both[0]} is static and donated; a static one has no memory to give",
-                                 op="rebase_donate_argnums")
+                                 op="rebase_donate_argnums", fix="name it in one of the two")
     return tuple(i - sum(s < i for s in static_argnums) for i in sorted(donate_argnums))
 
 
@@ -156,11 +156,9 @@ def flatten_axes(name: str, treedef: Any, axis_tree: Any, *, kws: bool = False, 
         return tree.broadcast_prefix(axis_tree, full, is_leaf=lambda x: x is None)
     except ValueError as error:
         raise errors.value_error(f"{name} must be a prefix of the tree {treedef}; got {axis_tree!r:.120}",
-                                 op=name) from error
+                                 op=name, fix="give an int or None for each argument") from error
 
 
 def shaped_abstractify(x: Any) -> ArrayType:
     """The type of an array or a number, as jit keys its programs by it."""
-    if hasattr(x, "shape") and hasattr(x, "dtype") and not hasattr(x, "__array__"):  # a ShapeDtypeStruct
-        return ArrayType(tuple(x.shape), x.dtype, bool(getattr(x, "weak_type", False)))
-    return type_of(as_array(x))
+    return type_of_argument(x)

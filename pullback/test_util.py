@@ -17,6 +17,9 @@ __all__ = ["check_grads", "check_jvp", "check_vjp"]
 # What differences of function values can show, by dtype, where the caller names no tolerance.
 _TOLERANCES = {"float64": 1e-5, "complex128": 1e-5, "float32": 2e-2, "complex64": 2e-2, "float16": 0.3,
                "bfloat16": 0.4}
+_VALUE, _TANGENT = "the value", "the tangent"
+_FIX = ("look at the rule for the derivative; where the function is not smooth, or steep, pass other points, eps, atol "
+        "or rtol")
 
 
 def _dtype(x: Any) -> Any:
@@ -65,7 +68,8 @@ def _numerical_jvp(f: Callable[..., Any], args: Sequence[Any], vs: Sequence[Any]
 
 def _compare(given: Any, wanted: Any, like: Any, atol: float | None, rtol: float | None, what: str, err_msg: str
              ) -> None:
-    leaves = zip(tree.leaves(given), tree.leaves(wanted), tree.leaves(like), tree.leaf_names(like, "output"))
+    leaves = zip(tree.leaves(given), tree.leaves(wanted), tree.leaves(like), tree.leaf_names(like, "output"),
+                 strict=True)
     for one, two, x, name in leaves:
         if not _inexact(x):
             continue
@@ -73,10 +77,9 @@ def _compare(given: Any, wanted: Any, like: Any, atol: float | None, rtol: float
         one = one.astype(np.promote_types(two.dtype, np.float64))
         if not np.allclose(one, two, atol=_tolerance(atol, x), rtol=_tolerance(rtol, x), equal_nan=True):
             worst = np.max(np.abs(one - two))
-            raise errors.make(AssertionError, f"{what} of {name} is off by up to {worst:.3g} from the difference "
-                              f"quotient{': ' + err_msg if err_msg else ''}", op="",
-                              fix="look at the rule for the derivative; where the function is not smooth, or steep, "
-                                  "pass other points, eps, atol or rtol")
+            against = "the difference quotient" if what == _TANGENT else "what the function gives"
+            raise errors.make(AssertionError, f"{what} of {name} is off by up to {worst:.3g} from {against}"
+                              + (f": {err_msg}" if err_msg else ""), op="", fix=_FIX)
 
 
 def check_jvp(f: Callable[..., Any], f_jvp: Callable[..., Any], args: Sequence[Any], atol: float | None = None,
@@ -106,8 +109,8 @@ def check_jvp(f: Callable[..., Any], f_jvp: Callable[..., Any], args: Sequence[A
     directions = tree.map(lambda x: _direction(rng, x), args)
     outputs, tangents = f_jvp(args, directions)
     expected = f(*args)
-    _compare(outputs, expected, expected, atol, rtol, "the value", err_msg)
-    _compare(tangents, _numerical_jvp(f, args, directions, eps), expected, atol, rtol, "the tangent", err_msg)
+    _compare(outputs, expected, expected, atol, rtol, _VALUE, err_msg)
+    _compare(tangents, _numerical_jvp(f, args, directions, eps), expected, atol, rtol, _TANGENT, err_msg)
 
 
 def check_vjp(f: Callable[..., Any], f_vjp: Callable[..., Any], args: Sequence[Any], atol: float | None = None,
@@ -115,17 +118,11 @@ def check_vjp(f: Callable[..., Any], f_vjp: Callable[..., Any], args: Sequence[A
     """Checks a vector-Jacobian product: <c, J v> by differences is <J^T c, v> for random c and v.
 
     Args:
-      f: the function.
       f_vjp: (*primals) -> (output, its pullback).
-      args: where; trees of arrays.
-      atol, rtol: tolerances; by dtype where None.
-      eps: the step, in units of the arguments.
-      err_msg: for the message.
+      f, args, atol, rtol, eps, err_msg: as in `check_jvp`, whose method this is.
 
     Raises:
       AssertionError: outputs or products differ.
-
-    Method: central differences; the error is of order eps^2, and of rounding over eps.
 
     Example:
       >>> import functools, pullback.test_util
@@ -136,7 +133,7 @@ def check_vjp(f: Callable[..., Any], f_vjp: Callable[..., Any], args: Sequence[A
     args = tuple(args)
     outputs, pullback = f_vjp(*args)
     expected = f(*args)
-    _compare(outputs, expected, expected, atol, rtol, "the value", err_msg)
+    _compare(outputs, expected, expected, atol, rtol, _VALUE, err_msg)
     directions = tree.map(lambda x: _direction(rng, x), args)
     cotangents = tree.map(lambda x: _direction(rng, x), expected)
     pulled = pullback(cotangents)
@@ -147,9 +144,7 @@ def check_vjp(f: Callable[..., Any], f_vjp: Callable[..., Any], args: Sequence[A
     r = max((_tolerance(rtol, x) for x in kept), default=0.0)
     if not np.allclose(one, two, atol=a, rtol=r, equal_nan=True):
         raise errors.make(AssertionError, f"<J^T c, v> is {one:.6g}, and <c, J v> by difference quotients {two:.6g}"
-                          + (f": {err_msg}" if err_msg else ""), op="",
-                          fix="look at the rule for the derivative; where the function is not smooth, or steep, pass "
-                              "other points, eps, atol or rtol")
+                          + (f": {err_msg}" if err_msg else ""), op="", fix=_FIX)
 
 
 def _inner(one: Any, two: Any, like: Any) -> float:
@@ -184,10 +179,12 @@ def check_grads(f: Callable[..., Any], args: Sequence[Any], order: int, modes: S
     """
     args = tuple(args)
     if not isinstance(order, int) or order < 1:
-        raise errors.value_error(f"order is {order!r}, a whole number from 1 is required", op="check_grads")
+        raise errors.value_error(f"order is {order!r}, a whole number from 1 is required", op="check_grads",
+                                 fix="pass order=2 for second derivatives")
     wrong = [m for m in modes if m not in ("fwd", "rev", "lin")]
     if wrong:
-        raise errors.value_error(f"mode {wrong[0]!r}, one of 'fwd', 'rev' and 'lin' is required", op="check_grads")
+        raise errors.value_error(f"mode {wrong[0]!r}, one of 'fwd', 'rev' and 'lin' is required", op="check_grads",
+                                 fix="leave modes out for 'fwd' and 'rev'")
     _check_orders(f, args, order, modes, atol, rtol, 1e-4 if eps is None else eps, "")
 
 

@@ -19,7 +19,8 @@ from pullback.interpret.stage import stage
 __all__ = ["ensure_compile_time_eval", "eval_context", "eval_shape", "make_jaxpr", "named_call", "named_scope"]
 
 
-def _type_of_argument(leaf: Any) -> ArrayType:
+def type_of_argument(leaf: Any) -> ArrayType:
+    """The type of an array, a number, or what has a shape and a dtype, as functions are traced for it."""
     if not isinstance(leaf, Array) and hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
         return ArrayType(tuple(leaf.shape), dtypes.canonicalize(leaf.dtype), bool(getattr(leaf, "weak_type", False)))
     return type_of(flatten_args(leaf)[0][0])
@@ -31,7 +32,7 @@ class _Typed(FlatFunction):
     def outputs(self, result: Any, what: str) -> tuple[list[Any], Any]:
         if any(isinstance(x, ShapeDtypeStruct) for x in tree.leaves(result)):
             result = tree.map(
-                lambda x: zeros_like(_type_of_argument(x)) if isinstance(x, ShapeDtypeStruct) else x, result)
+                lambda x: zeros_like(type_of_argument(x)) if isinstance(x, ShapeDtypeStruct) else x, result)
         return super().outputs(result, what)
 
 
@@ -39,7 +40,7 @@ def _staged(fun: Callable[..., Any], args: Any, kwargs: Any, what: str) -> tuple
     check_callable(fun, what)
     leaves, in_tree = tree.flatten((args, kwargs))
     flat = _Typed(fun, in_tree, keywords=True, op=what)
-    program, captured = stage(flat, [_type_of_argument(x) for x in leaves], name=function_name(fun), what=what,
+    program, captured = stage(flat, [type_of_argument(x) for x in leaves], name=function_name(fun), what=what,
                               input_names=argument_names(fun, args, kwargs))
     return program, captured, flat
 

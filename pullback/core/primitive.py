@@ -115,7 +115,8 @@ class Primitive:
                 closed = own.pop(jaxs)
                 if getattr(closed, "consts", ()):
                     raise errors.value_error(f"{jaxs} is a program that holds {len(closed.consts)} arrays, one that "
-                                             "takes them as operands is required", op=self.name)
+                                             "takes them as operands is required", op=self.name,
+                                             fix="make the arrays arguments of the function")
                 own[name] = closed.program
         return own
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import pullback.numpy as jnp
 from pullback.core import errors, tree
+from pullback.core.tree import leaves as leaves_of
 
 __all__ = ["JoinPoint", "Optimizer", "OptimizerState", "adagrad", "adam", "adamax", "clip_grads", "constant",
            "exponential_decay", "inverse_time_decay", "l2_norm", "make_schedule", "momentum", "nesterov", "optimizer",
@@ -104,28 +105,27 @@ def sgd(step_size: Any) -> Parts:
     return lambda x: x, lambda i, g, x: x - size(i) * g, lambda x: x
 
 
-@optimizer
-def momentum(step_size: Any, mass: Any) -> Parts:
-    """Steps along a velocity, to which gradients are added and which decays by `mass`."""
+def _along_velocity(step_size: Any, mass: Any, step: Callable[[Any, Any], Any]) -> Parts:
+    """Steps of `step(velocity, gradient)`, where gradients are added to a velocity that decays by `mass`."""
     size = make_schedule(step_size)
 
     def update(i: Any, g: Any, state: Any) -> Any:
         x, velocity = state
         velocity = mass * velocity + g
-        return x - size(i) * velocity, velocity
+        return x - size(i) * step(velocity, g), velocity
     return lambda x: (x, jnp.zeros_like(x)), update, _first
+
+
+@optimizer
+def momentum(step_size: Any, mass: Any) -> Parts:
+    """Steps along a velocity, to which gradients are added and which decays by `mass`."""
+    return _along_velocity(step_size, mass, lambda velocity, g: velocity)
 
 
 @optimizer
 def nesterov(step_size: Any, mass: Any) -> Parts:
     """`momentum`, that looks ahead along the velocity."""
-    size = make_schedule(step_size)
-
-    def update(i: Any, g: Any, state: Any) -> Any:
-        x, velocity = state
-        velocity = mass * velocity + g
-        return x - size(i) * (mass * velocity + g), velocity
-    return lambda x: (x, jnp.zeros_like(x)), update, _first
+    return _along_velocity(step_size, mass, lambda velocity, g: mass * velocity + g)
 
 
 @optimizer
@@ -270,7 +270,8 @@ def piecewise_constant(boundaries: Any, values: Any) -> Schedule:
     boundaries, values = jnp.array(boundaries), jnp.array(values)
     if not boundaries.ndim == values.ndim == 1 or values.shape[0] != boundaries.shape[0] + 1:
         raise errors.value_error(f"boundaries have the shape {boundaries.shape} and values {values.shape}; vectors "
-                                 "with one value more than boundaries are required", op="piecewise_constant")
+                                 "with one value more than boundaries are required", op="piecewise_constant",
+                                 fix="give the value from the last boundary on too")
     return lambda i: values[jnp.sum(i > boundaries)]
 
 
@@ -285,19 +286,14 @@ def make_schedule(scalar_or_schedule: Any) -> Schedule:
     if isinstance(scalar_or_schedule, (int, float)) or getattr(scalar_or_schedule, "shape", None) == ():
         return constant(scalar_or_schedule)
     raise errors.type_error(f"got {scalar_or_schedule!r:.60}, a number or a function of the step is required",
-                            op="make_schedule")
+                            op="make_schedule", fix="pass a float")
 
 
 # -- gradients and states ---------------------------------------------------------------------------------
 
 def l2_norm(tree: Any) -> Any:
     """The root of the sum of the squares of all leaves."""
-    from_leaves = _leaves(tree)
-    return jnp.sqrt(sum(jnp.vdot(x, x) for x in from_leaves))
-
-
-def _leaves(params: Any) -> list[Any]:
-    return tree.leaves(params)
+    return jnp.sqrt(sum(jnp.vdot(x, x) for x in leaves_of(tree)))
 
 
 def clip_grads(grad_tree: Any, max_norm: Any) -> Any:

@@ -10,11 +10,11 @@ __all__ = ["enable_x64", "io_callback"]
 
 
 class MutableArray:
-    """Mutable references by an older name. pullback makes none: nothing is an instance."""
+    """Mutable references by an older name, and their type. pullback makes none, so nothing is an instance."""
 
-    def __init__(self, *_: object) -> None:
+    def __init__(self, *_: object, **__: object) -> None:
         raise errors.make(errors.UnsupportedError, "mutable references are not supported by pullback", op="",
-                          fix="return the new values from the function")
+                          fix="return the new values from the function; docs/jax_compat.md lists what is supported")
 
 
 def __getattr__(name: str) -> object:

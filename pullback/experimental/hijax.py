@@ -10,19 +10,12 @@ from typing import Any
 
 from pullback.core import errors
 from pullback.core.types import ArrayType as AbstractValue
+from pullback.experimental import MutableArray as AbstractRef
 from pullback.extend.primitive import ShapedArray
 from pullback.interpreters.ad import Zero, instantiate_zeros, is_undefined_primal
 
 __all__ = ["AbstractRef", "AbstractValue", "HiPrim", "HiType", "ShapedArray", "Zero", "aval_method", "aval_property",
            "instantiate_zeros", "is_undefined_primal", "register_hitype"]
-
-
-class AbstractRef:
-    """The type of a mutable reference. pullback makes none, so nothing is an instance; libraries ask by isinstance."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        raise errors.make(errors.UnsupportedError, "mutable references are not supported by pullback", op="",
-                          fix="return the new values from the function; docs/jax_compat.md lists what is supported")
 
 
 class HiType:
@@ -52,12 +45,8 @@ class aval_property:  # noqa: N801  # jax's name
         self.fget = fget
 
 
-_types: dict[type, Callable[..., Any]] = {}
-
-
 def register_hitype(val_cls: type, typeof_fn: Callable[..., Any]) -> None:
-    """Says how the type of a value is found."""
-    _types[val_cls] = typeof_fn
+    """Would say how the type of a value is found; nothing asks, as no operation takes a value of such a type."""
 
 
 def __getattr__(name: str) -> Any:

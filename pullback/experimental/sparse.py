@@ -157,7 +157,7 @@ class BCOO(JAXSparse):
         order = list(range(self.ndim))[::-1] if axes is None else [errors.check_axis(a, self.ndim) for a in axes]
         if sorted(order) != list(range(self.ndim)):
             raise errors.value_error(f"axes are {order}, each of 0 to {self.ndim - 1} once is required",
-                                     op="BCOO.transpose")
+                                     op="BCOO.transpose", fix="leave axes out to reverse them")
         return BCOO((self.data, self.indices[:, jnp.array(order, int)]), shape=[self.shape[a] for a in order],
                     unique_indices=self.unique_indices)
 
@@ -170,7 +170,7 @@ class BCOO(JAXSparse):
         shape = tuple([self.size // known if n == -1 and known else n for n in given])
         if math.prod(shape) != self.size:
             raise errors.value_error(f"an array of shape {self.shape} is to have shape {given}, with another number of "
-                                     "elements", op="BCOO.reshape")
+                                     "elements", op="BCOO.reshape", fix="let one size be -1")
         place = jnp.zeros(self.nse, int)
         for column, n in zip(self._columns(), self.shape, strict=True):
             place = place * n + column
@@ -217,7 +217,8 @@ class BCOO(JAXSparse):
             at = index.index(Ellipsis)
             index = (*index[:at], *[slice(None)] * (self.ndim - len(index) + 1), *index[at + 1:])
         if len(index) > self.ndim:
-            raise errors.make(IndexError, f"{len(index)} indices for an array of {self.ndim} axes", op="BCOO")
+            raise errors.make(IndexError, f"{len(index)} indices for an array of {self.ndim} axes", op="BCOO",
+                              fix="give at most one for each axis")
         index = (*index, *[slice(None)] * (self.ndim - len(index)))
         kept, columns, shape = self._inside(), [], []
         for i, n, column in zip(index, self.shape, self._columns(), strict=True):
@@ -230,7 +231,8 @@ class BCOO(JAXSparse):
                 shape.append(count)
             else:
                 if not -n <= i < n:
-                    raise errors.make(IndexError, f"index {i} is out of bounds for an axis of size {n}", op="BCOO")
+                    raise errors.make(IndexError, f"index {i} is out of bounds for an axis of size {n}", op="BCOO",
+                                      fix=f"use an index from {-n} to {n - 1}")
                 kept = kept & (column == i % n)
         rows = jnp.stack(columns, axis=1).astype(self.indices.dtype) if columns else jnp.zeros((self.nse, 0), int)
         bounds = jnp.array(shape, self.indices.dtype)
@@ -262,7 +264,7 @@ class BCOO(JAXSparse):
         if not self.ndim or other.ndim not in (1, 2) or self.shape[-1] != other.shape[0]:
             raise errors.type_error(f"the product of arrays of shapes {self.shape} and {other.shape}; the last axis of "
                                     "the first and the first of the second, of one or two, are to have one size",
-                                    op="matmul")
+                                    op="matmul", fix="transpose one, or reshape the dense one")
         rows = other.at[self.indices[:, -1]].get(mode="fill", fill_value=0)
         weighted = self.data.reshape(-1, *[1] * (rows.ndim - 1)) * rows
         if self.ndim == 1:
@@ -274,7 +276,7 @@ class BCOO(JAXSparse):
         other = jnp.asarray(other)
         if self.ndim > 2 or other.ndim not in (1, 2):
             raise errors.type_error(f"the product of arrays of shapes {other.shape} and {self.shape}; one or two axes "
-                                    "of each are supported", op="matmul")
+                                    "of each are supported", op="matmul", fix="use todense()")
         product = (self if self.ndim == 1 else self.transpose()) @ other.T
         return product.T
 
@@ -309,7 +311,7 @@ class BCOO(JAXSparse):
         if isinstance(other, BCOO):
             if self.shape != other.shape:
                 raise errors.type_error(f"the sum of sparse arrays of shapes {self.shape} and {other.shape}; one shape "
-                                        "is required", op="add")
+                                        "is required", op="add", fix="use todense() and broadcast")
             return BCOO((jnp.concatenate([self.data, other.data]), jnp.concatenate([self.indices, other.indices])),
                         shape=self.shape)
         other = jnp.asarray(other)
@@ -355,7 +357,8 @@ def _sparse_product(lhs: BCOO, rhs: BCOO) -> BCOO:
     """Every element of one with every element of the other; pairs whose inner indices differ become padding."""
     if not lhs.ndim or not rhs.ndim or rhs.ndim > 2 or lhs.shape[-1] != rhs.shape[0]:
         raise errors.type_error(f"the product of sparse arrays of shapes {lhs.shape} and {rhs.shape}; the last axis of "
-                                "the first and the first of the second are to have one size", op="matmul")
+                                "the first and the first of the second are to have one size", op="matmul",
+                                fix="transpose one of them")
     meet = (lhs.indices[:, None, -1] == rhs.indices[None, :, 0]) & lhs._inside()[:, None] & rhs._inside()[None, :]
     shape = (*lhs.shape[:-1], *rhs.shape[1:])
     pairs = (lhs.nse, rhs.nse)
@@ -427,7 +430,7 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     """The product of two sparse arrays of one shape, element by element."""
     if lhs.shape != rhs.shape:
         raise errors.type_error(f"the product of sparse arrays of shapes {lhs.shape} and {rhs.shape}; one shape is "
-                                "required", op="multiply")
+                                "required", op="multiply", fix="use todense() and broadcast")
     same = jnp.all(lhs.indices[:, None] == rhs.indices[None], axis=-1) & lhs._inside()[:, None]
     data = lhs.data * jnp.sum(jnp.where(same, rhs.data[None, :], 0), axis=1)
     return lhs._with(data)
@@ -436,12 +439,13 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
 def bcoo_concatenate(operands: Sequence[BCOO], *, dimension: int) -> BCOO:
     """Sparse arrays one after another along an axis."""
     if not operands:
-        raise errors.value_error("there are no arrays, one at least is required", op="bcoo_concatenate")
+        raise errors.value_error("there are no arrays, one at least is required", op="bcoo_concatenate",
+                                 fix="use empty(shape)")
     axis = errors.check_axis(dimension, operands[0].ndim)
     rest = [tuple(n for a, n in enumerate(x.shape) if a != axis) for x in operands]
     if any(r != rest[0] for r in rest):
         raise errors.value_error(f"shapes {', '.join(str(x.shape) for x in operands)} differ along other axes than "
-                                 f"{axis}", op="bcoo_concatenate")
+                                 f"{axis}", op="bcoo_concatenate", fix="name another dimension")
     shape = list(operands[0].shape)
     shape[axis] = sum(x.shape[axis] for x in operands)
     bounds = jnp.array(shape, operands[0].indices.dtype)
@@ -476,7 +480,8 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, index_dtype
 
 def _bcoo_only(sparse_format: str, op: str) -> None:
     if sparse_format != "bcoo":
-        raise errors.make(NotImplementedError, f"sparse_format is {sparse_format!r}; 'bcoo' is supported", op=op)
+        raise errors.make(NotImplementedError, f"sparse_format is {sparse_format!r}; 'bcoo' is supported", op=op,
+                          fix="leave it out")
 
 
 # -- derivatives ------------------------------------------------------------------------------------------

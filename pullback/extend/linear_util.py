@@ -102,7 +102,8 @@ def wrap_init(f: Callable[..., Any], params: dict[str, Any] | None = None, *, de
       3
     """
     if not callable(f):
-        raise errors.type_error(f"got {f!r:.60}, a function is required", op="wrap_init")
+        raise errors.type_error(f"got {f!r:.60}, a function is required", op="wrap_init",
+                                fix="pass the function itself")
     return WrappedFun(f, f, (), (params or {}).items(), debug_info)
 
 

@@ -186,7 +186,8 @@ class AbstractMesh(_Grid):
         self.abstract_device = abstract_device
         if not len(self.axis_sizes) == len(self.axis_names) == len(self.axis_types):
             raise errors.value_error(f"got {len(self.axis_sizes)} sizes, {len(self.axis_names)} names and "
-                                     f"{len(self.axis_types)} types, equal numbers are required", op="AbstractMesh")
+                                     f"{len(self.axis_types)} types, equal numbers are required", op="AbstractMesh",
+                                     fix="give a size, and a type or none at all, for each name")
 
     @property
     def abstract_mesh(self) -> AbstractMesh:
@@ -469,7 +470,8 @@ class NamedSharding(Sharding):
 
     @property
     def _devices(self) -> tuple[Any, ...]:
-        return () if self.mesh.empty else tuple(self.mesh.devices.flat)
+        # Along no axis of a mesh, as types are: on the device there is.
+        return tuple(pjrt.devices()[:1]) if self.mesh.empty else tuple(self.mesh.devices.flat)
 
     @property
     def is_fully_replicated(self) -> bool:
@@ -533,8 +535,6 @@ class Shard:
 
 def single_device(sharding: Sharding, op: str) -> Any:
     """The one device of a sharding; a ValueError where there are several."""
-    if isinstance(sharding, NamedSharding) and sharding.mesh.empty:
-        return pjrt.devices()[0]
     if sharding.num_devices != 1:
         raise errors.value_error(f"{sharding!r:.120} is over {sharding.num_devices} devices, one over a single device "
                                  "is required", op=op, fix="make the mesh of one device: pullback computes on one")

@@ -8,9 +8,20 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from pullback.core import errors
+
+
+def inside(where: str, public: ModuleType | None = None) -> Callable[[str], Any]:
+    """The `__getattr__` of a module here: a name that it lacks is that of the public module, or an error."""
+    def look(name: str) -> Any:
+        if public is not None and hasattr(public, name):
+            return getattr(public, name)
+        raise errors.unsupported(f"jax._src.{where}.{name}")
+    return look
 
 
 def __getattr__(name: str) -> Any:

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pullback.core import errors
+from pullback.compat.private import inside
 from pullback.experimental import checkify
 
-
-def __getattr__(name: str) -> Any:
-    try:
-        return getattr(checkify, name)
-    except AttributeError:
-        raise errors.unsupported(f"jax._src.checkify.{name}") from None
+__getattr__ = inside("checkify", checkify)

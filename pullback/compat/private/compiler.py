@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pullback.compat.private import inside
 
-from pullback.core import errors
-
-
-def __getattr__(name: str) -> Any:
-    raise errors.unsupported(f"jax._src.compiler.{name}")
+__getattr__ = inside("compiler")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pullback.compat.core import AbstractValue, ShapedArray, Trace, Tracer, ensure_compile_time_eval, eval_jaxpr
-from pullback.core import errors, trace
+from pullback.compat.private import inside
+from pullback.core import trace
 from pullback.extend.core import Primitive, get_opaque_trace_state, valid_jaxtype
 
 __all__ = ["AbstractValue", "Primitive", "ShapedArray", "Trace", "Tracer", "ensure_compile_time_eval", "eval_jaxpr",
@@ -16,6 +15,4 @@ def trace_state_clean() -> bool:
     """Whether operations run at once: no transformation is under way."""
     return trace.current() is trace.base()
 
-
-def __getattr__(name: str) -> Any:
-    raise errors.unsupported(f"jax._src.core.{name}")
+__getattr__ = inside("core")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from pullback import dtypes
-from pullback.core import errors
+from pullback.compat.private import inside
 from pullback.core.dtypes import TypePromotionError, to_complex
 from pullback.core.dtypes import to_inexact as to_inexact_dtype
 
@@ -21,9 +19,4 @@ DType = np.dtype
 class ExtendedDType:
     """What element types of a library derive from in jax; here an array of one is refused as of no known dtype."""
 
-
-def __getattr__(name: str) -> Any:
-    try:
-        return getattr(dtypes, name)
-    except AttributeError:
-        raise errors.unsupported(f"jax._src.dtypes.{name}") from None
+__getattr__ = inside("dtypes", dtypes)

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pullback import tree_util
-from pullback.core import errors, tree
+from pullback.compat.private import inside
+from pullback.core import tree
 
 _BUILT_IN: dict[type, Any] = {tuple: None, list: None, dict: None, type(None): None}
 
@@ -27,9 +28,4 @@ class _Registry(Mapping[type, Any]):
 
 _registry = _Registry()
 
-
-def __getattr__(name: str) -> Any:
-    try:
-        return getattr(tree_util, name)
-    except AttributeError:
-        raise errors.unsupported(f"jax._src.tree_util.{name}") from None
+__getattr__ = inside("tree_util", tree_util)

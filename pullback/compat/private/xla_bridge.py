@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pullback.core import errors
+from pullback.compat.private import inside
 from pullback.runtime.device import default_backend, devices
 
 __all__ = ["default_backend", "devices"]
 
 _backends: dict[str, Any] = {}  # none is to be taken away: there is one, the CPU's
 
-
-def __getattr__(name: str) -> Any:
-    raise errors.unsupported(f"jax._src.xla_bridge.{name}")
+__getattr__ = inside("xla_bridge")
