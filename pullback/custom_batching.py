@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from pullback import lax
-from pullback.api.flat import FlatFunction, check_callable, flatten_args, function_name
+from pullback.api.flat import FlatFunction, check_callable, flatten_args, function_name, wrapping
 from pullback.core import errors, tree
 from pullback.core.trace import bind, type_of
 from pullback.core.values import value
@@ -47,7 +46,7 @@ class custom_vmap:
         check_callable(fun, "custom_vmap")
         self.fun = fun
         self.vmap_rule: Callable[..., Any] | None = None
-        functools.update_wrapper(self, fun)
+        wrapping(self, fun)
 
     def def_vmap(self, vmap_rule: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
         """Sets the rule, and returns it.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from pullback.api.flat import check_callable
+from pullback.api.flat import check_callable, wraps
 from pullback.api.inspect import named_scope
 from pullback.core import dtypes, errors, source, tree
 from pullback.core.array import Array
@@ -119,7 +118,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
     if not isinstance(name, str):
         raise errors.type_error(f"the name is {name!r}, a string is required", fix="pass a name")
 
-    @functools.wraps(decomposition)
+    @wraps(decomposition)
     def composed(*args: Any, **attributes: Any) -> Any:
         with named_scope(f"{name}.v{version}" if version else name or "composite"):
             return decomposition(*tree.map(as_array, args), **attributes)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from pullback.api.batch import vmap
+from pullback.api.flat import wraps
 from pullback.core import errors
 from pullback.core.array import Array
 from pullback.numpy.arguments import ArrayLike, array, one_axis
@@ -110,7 +110,7 @@ def vectorize(pyfunc: Callable[..., Any], *, excluded: Collection[int | str] = f
                                     fix="name each argument by its position or its keyword")
     inputs, outputs = (None, None) if signature is None else _read(signature)
 
-    @functools.wraps(pyfunc)
+    @wraps(pyfunc)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         # Without a signature keyword arguments are mapped over like the others.
         mapped: dict[int | str, Any] = {i: x for i, x in enumerate(args) if i not in excluded}

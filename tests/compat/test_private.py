@@ -14,7 +14,7 @@ from jax.experimental import multihost_utils as real_multihost_utils
 
 import pullback
 import pullback.numpy as jnp
-from pullback import api_util, monitoring, profiler, test_util
+from pullback import api_util, lax, monitoring, profiler, test_util
 from pullback.compat import core as jax_core
 from pullback.experimental import mesh_utils, multihost_utils
 from pullback.extend import core, linear_util
@@ -319,12 +319,15 @@ def test_callables_of_any_name():
     assert pullback.vmap(Odd())(x).tolist() == [0.0, 2.0, 4.0]
     for result in (pullback.grad(Odd())(1.0), pullback.jit(Odd())(1.0), pullback.checkpoint(Odd())(1.0)):
         assert float(result) == 2.0
+    assert jnp.vectorize(Odd())(x).tolist() == [0.0, 2.0, 4.0] and pullback.custom_batching.custom_vmap(Odd()).fun
+    assert float(lax.composite(Odd(), "odd")(1.0)) == 2.0
     assert pullback.hessian(Odd())(1.0) == 0.0 and len(pullback.make_jaxpr(Odd())(1.0).eqns) == 1
 
     def f(x):
         return x
-    f.note = 1
-    for wrap in (pullback.jit, pullback.custom_jvp, pullback.custom_vjp, pullback.pmap, pullback.vmap):
+    f.note, f.fun = 1, None
+    for wrap in (pullback.jit, pullback.custom_jvp, pullback.custom_vjp, pullback.pmap, pullback.vmap,
+                 pullback.custom_batching.custom_vmap):
         wrapped = wrap(f)
         assert wrapped.note == 1 and wrapped.__name__ == "f"
     f.cache = "mine"
