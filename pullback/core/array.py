@@ -169,7 +169,10 @@ class ConcreteArray(Array):
         if not self.type.shape:
             raise errors.make(TypeError, "iteration over an array without axes", op="",
                               fix="use x.item() for its value")
-        return (self[i] for i in range(self.type.shape[0]))  # type: ignore[index]
+        if self.placement is not None:
+            return (self[i] for i in range(self.type.shape[0]))  # type: ignore[index]
+        t = ArrayType(self.type.shape[1:], self.type.dtype, self.type.weak)
+        return (ConcreteArray(t, np.asarray(row)) for row in self.numpy())
 
     def __format__(self, spec: str) -> str:
         if self.type.ndim == 0 and not self.type.is_key:

@@ -169,9 +169,9 @@ class Primitive:
     def numpy(self, *arrays: np.ndarray, **params: Any) -> Outputs:
         raise self.missing("NumPy reference")
 
-    def alone(self, types: Sequence[ArrayType], params: dict[str, Any]) -> Callable[..., Any]:
-        """The NumPy reference of an operation with one result, as a function of operands of these types."""
-        return lambda *arrays: self.numpy(*arrays, **params)[0]
+    def alone(self, types: Sequence[ArrayType], params: dict[str, Any]) -> Callable[..., Any] | None:
+        """A quicker function of operands of these types, which gives the only result of `numpy`; None: no such."""
+        return None
 
     def hlo(self, b: Any, *values: Any, **params: Any) -> Outputs:
         raise self.missing("StableHLO lowering")

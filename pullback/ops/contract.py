@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -246,6 +246,25 @@ class DotGeneral(Bilinear):
         left = x.transpose(*lb, *lf, *lc).reshape(*batch, math.prod(m), k)
         right = y.transpose(*rb, *rc, *rf).reshape(*batch, k, math.prod(n))
         return [convert(_matmul(left, right).reshape((*batch, *m, *n)), out)]
+
+    def alone(self, types: Sequence[ArrayType], params: dict[str, Any]) -> Callable[..., Any] | None:
+        (x, y), dims, out = types, params["dims"], params.get("dtype") or types[0].dtype
+        if params.get("precision") is not None or not x.dtype == y.dtype == out or x.dtype.char not in "fd":
+            return None
+        if dims == MATRICES and x.ndim == 2 and y.ndim < 3:
+            return np.matmul
+        if dims == _OUTER:
+            return np.multiply.outer
+        (lc, rc), (lb, rb) = dims
+        lf, rf = free_axes(x.ndim, lc, lb), free_axes(y.ndim, rc, rb)
+        batch, m, n, k = ([t.shape[i] for i in axes] for t, axes in ((x, lb), (x, lf), (y, rf), (x, lc)))
+        left, left_shape = (*lb, *lf, *lc), (*batch, math.prod(m), math.prod(k))
+        right, right_shape, shape = (*rb, *rc, *rf), (*batch, math.prod(k), math.prod(n)), (*batch, *m, *n)
+
+        def product(x: Any, y: Any) -> Any:
+            x, y = x.transpose(left).reshape(left_shape), y.transpose(right).reshape(right_shape)
+            return _matmul(x, y).reshape(shape)
+        return product
 
     def hlo(self, b: Any, x: Any, y: Any, *, dims: Dims, precision: Any = None, dtype: Any = None) -> Outputs:
         out = b.outputs[0]

@@ -143,6 +143,8 @@ def _remainder(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The remainder of division towards zero, which has the sign of `x`; of integers by 0, `x`."""
     if x.dtype.kind == "f":
         return np.fmod(x, y)
+    if x.dtype.kind == "u" and np.count_nonzero(y) == np.size(y):
+        return np.fmod(x, y)
     return np.where(y == 0, x, np.fmod(x, _divisor(x, y)))
 
 

@@ -126,10 +126,10 @@ class LU(Stacked):
 
 
 def _permutation(pivots: np.ndarray, size: int) -> np.ndarray:
-    order = np.arange(size, dtype=np.int32)
+    order = list(range(size))
     for i, j in enumerate(pivots.tolist()):
-        order[[i, j]] = order[[j, i]]
-    return order
+        order[i], order[j] = order[j], order[i]
+    return np.array(order, np.int32)
 
 
 def _permutation_hlo(b: Any, pivots: Any, out: ArrayType) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,6 +26,8 @@ class Words:
         self.top = self.word.type(1 << self.bits - 1)
 
     def of(self, x: np.ndarray) -> np.ndarray:
+        if self.dtype == self.word:
+            return x
         # A narrow dtype is converted by way of its sign-extended value.
         wide = x.astype(self.word if dtypes.kind(self.dtype) != "i" else np.dtype(f"i{self.word.itemsize}"))
         return wide.astype(self.word) & self.mask
@@ -33,15 +36,22 @@ class Words:
         return ((words ^ self.top) - self.top).view(np.dtype(f"i{self.word.itemsize}"))
 
     def back(self, words: np.ndarray) -> np.ndarray:
+        if self.dtype == self.word:
+            return words.astype(self.word, copy=False)
         words = words.astype(self.word) & self.mask
         return (self.signed(words) if dtypes.kind(self.dtype) == "i" else words).astype(self.dtype)
+
+
+@functools.lru_cache(64)
+def _words(dtype: np.dtype) -> Words:
+    return Words(dtype)
 
 
 def _on_words(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
     """A NumPy rule from `function(words, *operands as words)`."""
 
     def reference(*xs: np.ndarray) -> np.ndarray:
-        words = Words(xs[0].dtype)
+        words = _words(xs[0].dtype)
         return words.back(function(words, *[words.of(x) for x in xs]))
 
     return reference

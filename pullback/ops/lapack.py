@@ -6,6 +6,7 @@ compiled or loaded), references call SciPy: signs and phases are the same on bot
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -79,6 +80,12 @@ class Stacked(OfStacks):
 
     def numpy(self, *arrays: np.ndarray, **params: Any) -> Outputs:
         types = self.infer(tuple([ArrayType(a.shape, a.dtype) for a in arrays]), params)
+        if arrays[0].ndim == self.own[0]:
+            try:
+                found = self.one(*arrays, **params)
+                return [np.array(x, t.dtype, order="C") for x, t in zip(found, types, strict=True)]
+            except np.linalg.LinAlgError:
+                return [self.failed(np.zeros(t.shape, t.dtype)) for t in types]
         outputs = [np.zeros(t.shape, t.dtype) for t in types]
         for index in np.ndindex(*arrays[0].shape[: arrays[0].ndim - self.own[0]]):
             try:
@@ -90,10 +97,15 @@ class Stacked(OfStacks):
         return outputs
 
 
-def routine(name: str, *arrays: np.ndarray) -> Any:
-    """SciPy's LAPACK function of that name for the dtype of the arrays."""
-    from scipy.linalg import get_lapack_funcs
-    return get_lapack_funcs(name, arrays)
+def routine(name: str, x: np.ndarray) -> Any:
+    """SciPy's LAPACK or BLAS function of that name for the dtype of an array."""
+    return _routine(name, x.dtype)
+
+
+@functools.cache
+def _routine(name: str, dtype: Any) -> Any:
+    from scipy.linalg import get_blas_funcs, get_lapack_funcs
+    return (get_blas_funcs if name == "trsm" else get_lapack_funcs)(name, dtype=dtype)
 
 
 def done(info: int) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,6 +79,10 @@ class Reshape(Move):
     def numpy(self, x: np.ndarray, *, shape: Shape) -> Outputs:
         return [np.reshape(x, shape)]
 
+    def alone(self, types: Sequence[ArrayType], params: dict[str, Any]) -> Callable[..., Any]:
+        shape = params["shape"]
+        return lambda x: x.reshape(shape)
+
     def hlo(self, b: Any, x: Any, *, shape: Shape) -> Outputs:
         return [b.reshape(x, shape)]
 
@@ -147,6 +151,22 @@ class BroadcastInDim(Move):
             aligned[d] = n
         return [np.broadcast_to(x.reshape(aligned), shape)]
 
+    def alone(self, types: Sequence[ArrayType], params: dict[str, Any]) -> Callable[..., Any] | None:
+        (x,), shape, dims = types, params["shape"], params["dims"]
+        dtype = x.dtype
+        if not x.size or dtype.isbuiltin != 1:
+            return None
+        strides, stride = [0] * len(shape), dtype.itemsize
+        for n, d in zip(x.shape[::-1], dims[::-1]):
+            strides[d] = stride if n == shape[d] else 0
+            stride *= n
+
+        def repeated(x: Any) -> Any:
+            if x.__class__ is np.ndarray and x.flags.c_contiguous:
+                return np.ndarray(shape, dtype, x, 0, strides)
+            return self.numpy(x, shape=shape, dims=dims)[0]
+        return repeated
+
     def hlo(self, b: Any, x: Any, *, shape: Shape, dims: Shape) -> Outputs:
         return [b.broadcast_in_dim(x, dims, b.outputs[0])]
 
@@ -185,6 +205,10 @@ class Transpose(Move):
 
     def numpy(self, x: np.ndarray, *, perm: Shape) -> Outputs:
         return [np.transpose(x, perm)]
+
+    def alone(self, types: Sequence[ArrayType], params: dict[str, Any]) -> Callable[..., Any]:
+        perm = params["perm"]
+        return lambda x: x.transpose(perm)
 
     def hlo(self, b: Any, x: Any, *, perm: Shape) -> Outputs:
         return [b.transpose(x, perm)]
@@ -238,7 +262,12 @@ class Slice(Move):
                 "strides": (*params["strides"], 1)}
 
     def numpy(self, x: np.ndarray, *, start: Shape, limit: Shape, strides: Shape) -> Outputs:
-        return [np.asarray(x)[tuple([builtins.slice(i, j, k) for i, j, k in zip(start, limit, strides)])]]
+        return [self.alone((), {"start": start, "limit": limit, "strides": strides})(np.asarray(x))]
+
+    def alone(self, types: Sequence[ArrayType], params: dict[str, Any]) -> Callable[..., Any]:
+        bounds = zip(params["start"], params["limit"], params["strides"])
+        index = tuple([builtins.slice(i, j, k) for i, j, k in bounds])
+        return lambda x: x[index]
 
     def hlo(self, b: Any, x: Any, *, start: Shape, limit: Shape, strides: Shape) -> Outputs:
         return [b.op("stablehlo.slice", [x], b.outputs[0],

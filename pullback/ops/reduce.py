@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -134,6 +135,12 @@ class Reduce(Primitive):
         initial = held.type(self.identity(x.dtype)) if x.size == 0 else np._NoValue
         out = self.ufunc.reduce(wide(x), axis=axes, dtype=held, initial=initial)
         return [out if held == x.dtype else np.asarray(out).astype(x.dtype)]
+
+    def alone(self, types: Sequence[ArrayType], params: dict[str, Any]) -> Callable[..., Any] | None:
+        (x,), axes = types, params["axes"]
+        if not axes or not x.size or widened(x.dtype) != x.dtype or all([x.shape[axis] == 1 for axis in axes]):
+            return None
+        return functools.partial(self.ufunc.reduce, axis=axes, dtype=x.dtype)
 
     def hlo(self, b: Any, x: Any, *, axes: Axes) -> Outputs:
         if not axes:
@@ -294,6 +301,17 @@ class ReduceExtreme(Reduce):
             number = np.where(found == largest, 0.0, -0.0).astype(x.dtype)
             out = np.where(zero, number, out)
         return [np.asarray(out)]
+
+    def alone(self, types: Sequence[ArrayType], params: dict[str, Any]) -> Callable[..., Any] | None:
+        reduce, axes = super().alone(types, params), params["axes"]
+        if reduce is None or not dtypes.is_float(types[0].dtype):
+            return reduce
+        size = math.prod(drop(types[0].shape, axes))
+
+        def signed(x: Any) -> Any:
+            out = reduce(x)
+            return out if np.count_nonzero(out) == size else self.numpy(x, axes=axes)[0]
+        return signed
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, axes: Axes) -> tuple[Outputs, Outputs]:
         (x,), (x_dot,) = primals, tangents

@@ -45,12 +45,10 @@ class TriangularSolve(Stacked):
 
     def one(self, a: np.ndarray, b: np.ndarray, *, left: bool, lower: bool, transpose: bool,  # type: ignore[override]
             conjugate: bool, unit: bool) -> Sequence[Any]:
-        from scipy.linalg import get_blas_funcs
         if not b.size:
             return [b]
         a, how = _operation(a, transpose, conjugate, np.conj)
-        return [get_blas_funcs("trsm", (a, b))(1, a, b, side=not left, lower=lower, trans_a="NTC".index(how),
-                                               diag=unit)]
+        return [routine("trsm", b)(1, a, b, side=not left, lower=lower, trans_a="NTC".index(how), diag=unit)]
 
     def hlo(self, b: Any, x: Any, y: Any, *, left: bool, lower: bool, transpose: bool,  # type: ignore[override]
             conjugate: bool, unit: bool) -> Outputs:

@@ -68,11 +68,11 @@ erfc = _special("erfc", _scipy("erfc"), "chlo.erfc",
                 lambda t, out, x: _scaled_density(t, x, -2 / math.sqrt(math.pi), neg(mul(x, x))),
                 "1 - erf(x), exact where erf(x) is near 1.")
 # Coefficients of p in erf_inv(x) = x p(w), highest power first; w = -log(1 - x ** 2) is below 5, or not.
-_ERF_INV = np.array([
+_ERF_INV = [[np.array(c, np.float32) for c in row] for row in [  # arrays: ufuncs take longer with NumPy's scalars
     [2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
      -0.00417768164, 0.246640727, 1.50140941],
     [-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
-     0.00943887047, 1.00167406, 2.83297682]], np.float32)
+     0.00943887047, 1.00167406, 2.83297682]]]
 
 
 def _erf_inv(x: np.ndarray) -> np.ndarray:
@@ -82,12 +82,12 @@ def _erf_inv(x: np.ndarray) -> np.ndarray:
     """
     if x.dtype != np.float32:
         return _scipy("erfinv")(x)
-    def polynomial(coefficients: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def polynomial(coefficients: list[np.ndarray], v: np.ndarray) -> np.ndarray:
         first, *rest = coefficients
         part = np.full_like(v, first)
         for coefficient in rest:
-            np.multiply(part, v, out=part)
-            np.add(part, coefficient, out=part)
+            np.multiply(part, v, part)
+            np.add(part, coefficient, part)
         return part
 
     x = np.asarray(x)

@@ -79,34 +79,39 @@ def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
         return _known[function]
     settings: dict[Any, dict[Any, Any]] = {}  # the calls under each state of the settings
     _tables.append(settings)
-    latest: list[Any] = [(object(), None)]  # of these, and the settings
+    latest: tuple[Any, dict[Any, Any]] = object(), {}  # the last of these
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        under, calls = latest[0]
+        nonlocal latest
+        under, calls = latest
         if under is not config.settled or state.trace is not None:
             if config.unusual or state.trace is not None:
                 return function(*args, **kwargs)
             key = config.program_key()
             if key is not under or not settings:
-                under, calls = latest[0] = key, settings.setdefault(key, {})
+                under, calls = latest = key, settings.setdefault(key, {})
         operands: Any = args
-        told: list[Any] = [x.type for x in args if x.__class__ is ConcreteArray]
-        try:
-            if len(told) != len(args) or kwargs:
-                operands, told = [], [len(args)]
-                for arg in args:
-                    if arg.__class__ is ConcreteArray:
-                        operands.append(arg)
-                        told.append(arg.type)
-                    else:
-                        told.append(_told(arg, operands))
-                for name, arg in kwargs.items():
-                    told += (name, _told(arg, operands))
-            key = tuple(told)
+        if len(args) == 1 and args[0].__class__ is ConcreteArray and not kwargs:
+            key = args[0].type
             found = calls.get(key, 0)
-        except (_Unknown, TypeError):
-            return function(*args, **kwargs)
+        else:
+            told: list[Any] = [x.type for x in args if x.__class__ is ConcreteArray]
+            try:
+                if len(told) != len(args) or kwargs:
+                    operands, told = [], [len(args)]
+                    for arg in args:
+                        if arg.__class__ is ConcreteArray:
+                            operands.append(arg)
+                            told.append(arg.type)
+                        else:
+                            told.append(_told(arg, operands))
+                    for name, arg in kwargs.items():
+                        told += (name, _told(arg, operands))
+                key = tuple(told)
+                found = calls.get(key, 0)
+            except (_Unknown, TypeError):
+                return function(*args, **kwargs)
         if found.__class__ is int:
             if found < 0 or found < repeats[0]:
                 result = function(*args, **kwargs)  # first as it is: its errors and warnings are the function's own
@@ -118,8 +123,9 @@ def remembered(function: Callable[..., Any]) -> Callable[..., Any]:
             found = calls[key] = _worked_out(function, args, kwargs) or -1
             if found == -1:
                 return function(*args, **kwargs)
-        run, captured, out_tree = found
-        results = run([*captured, *operands] if captured else operands)
+        schedule, captured, out_tree = found
+        run = schedule.written or schedule.step_by_step
+        results = run(*captured, *operands) if captured else run(*operands)
         return results[0] if out_tree is None else tree.unflatten(out_tree, results)
 
     # Messages name the public function by the frames on the stack.

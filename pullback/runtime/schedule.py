@@ -85,58 +85,88 @@ def array(t: ArrayType, result: Any) -> ConcreteArray:
 class Step(NamedTuple):
     """One operation: where its operands and results stand among the values, and which of them nothing needs after."""
 
-    run: Callable[..., Any]  # gives the only result, or a sequence of several
+    run: Callable[..., Any]
+    alone: bool  # whether it gives the only result itself, and not a sequence of results
     operands: tuple[int, ...]
     results: tuple[int, ...]
     spent: tuple[int, ...]
 
 
-def _function(eqn: Equation) -> Callable[..., Any]:
-    """An operation as a function of ndarrays."""
-    if len(eqn.outputs) == 1:
-        return eqn.primitive.alone([a.type for a in eqn.inputs], eqn.params)
-    return functools.partial(eqn.primitive.numpy, **eqn.params)
+def _function(eqn: Equation) -> tuple[Callable[..., Any], bool]:
+    """An operation as a function of ndarrays, and whether it gives its only result itself."""
+    alone = eqn.primitive.alone([a.type for a in eqn.inputs], eqn.params) if len(eqn.outputs) == 1 else None
+    return alone or functools.partial(eqn.primitive.numpy, **eqn.params), alone is not None
+
+
+_NAME = f"{__file__}, as one function"  # of the file in tracebacks: ours, and none that is there
+_OFTEN = 8  # runs of a schedule, after which it is written as one function,
+_SHORT = 200  # where it has no more steps than these
 
 
 class Schedule:
-    """The steps of a program on NumPy. Called with Arrays and numbers, it returns Arrays."""
+    """The steps of a program on NumPy. Called with a list of Arrays and numbers, it returns one of Arrays.
 
-    __slots__ = ("count", "only", "outputs", "rest", "steps")
+    `written` is the same as one function of these, once there is one.
+    """
+
+    __slots__ = ("count", "outputs", "rest", "steps", "times", "written")
 
     def __init__(self, count: int, steps: list[Step], outputs: list[tuple[int, ArrayType]], rest: list[Any]) -> None:
         self.count = count      # of inputs
         self.steps = steps
         self.outputs = outputs  # the place and type of each
         self.rest = rest        # the values behind the inputs, when a run begins: constants, and room
-        # Often it is one operation on the inputs, with one result.
-        simple = len(steps) == len(outputs) == 1 and steps[0].operands == tuple(range(count)) and (
-            steps[0].results == (outputs[0][0],))
-        self.only = (steps[0].run, outputs[0][1]) if simple else None
+        self.times = 0
+        self.written: Callable[..., list[Any]] | None = None
 
     def __call__(self, args: Sequence[Any]) -> list[Any]:
-        values = [(arg.numpy() if arg._host is None else arg._host) if arg.__class__ is ConcreteArray else ndarray(arg)
-                  for arg in args]
-        if self.only is not None:
-            function, t = self.only
-            token = quiet()
-            try:
-                result = function(*values)
-            finally:
-                loud(token)
-            return [array(t, result)]
-        values += self.rest
+        return (self.written or self.step_by_step)(*args)
+
+    def step_by_step(self, *args: Any) -> list[Any]:
+        self.times += 1
+        if self.times == _OFTEN and len(self.steps) <= _SHORT:
+            self.written = self._as_function()
+        values = [*map(ndarray, args), *self.rest]
         token = quiet()
         try:
-            for run, operands, results, spent in self.steps:
+            for run, alone, operands, results, spent in self.steps:
                 made = run(*[values[i] for i in operands])
-                for i, result in zip(results, made if len(results) > 1 else (made,), strict=True):
+                for i, result in zip(results, (made,) if alone else made, strict=True):
                     values[i] = result if result.__class__ is np.ndarray else np.asarray(result)
                 for i in spent:
                     values[i] = None
         finally:
             loud(token)
-        count = self.count
-        return [args[i] if i < count else array(t, values[i]) for i, t in self.outputs]
+        return [args[i] if i < self.count else array(t, values[i]) for i, t in self.outputs]
+
+    def _as_function(self) -> Callable[..., list[Any]]:
+        """The steps as the text of one function: what a loop over them does besides takes longer than they do."""
+        known = {"quiet": quiet, "loud": loud, "Array": ConcreteArray, "array": array, "ndarray": ndarray,
+                 "plain": np.ndarray, "asarray": np.asarray,
+                 **{f"v{self.count + i}": value for i, value in enumerate(self.rest) if value is not None}}
+        given = ", ".join([f"a{i}" for i in range(self.count)])
+        lines = [f"v{i} = a{i}._host if a{i}.__class__ is Array and a{i}._host is not None else ndarray(a{i})"
+                  for i in range(self.count)]
+        lines += ["token = quiet()", "try:"]
+        for n, (run, alone, operands, results, spent) in enumerate(self.steps):
+            known[f"f{n}"] = run
+            made = f"v{results[0]}" if alone else "".join([f"v{i}, " for i in results])
+            lines.append(f"    {made} = f{n}({', '.join([f'v{i}' for i in operands])})")
+            lines += [f"    if v{i}.__class__ is not plain: v{i} = asarray(v{i})" for i in results]
+            lines += [f"    v{i} = None" for i in spent]
+        lines += ["    pass", "finally:", "    loud(token)"]
+        returned = []
+        for i, t in self.outputs:
+            if i < self.count:
+                returned.append(f"a{i}")
+                continue
+            known |= {f"t{i}": t, f"d{i}": t.dtype, f"s{i}": t.shape}
+            simple = f"Array(t{i}, v{i}) if v{i}.dtype is d{i} and v{i}.shape == s{i} else "
+            returned.append(f"{'' if f'v{i}' in known else simple}array(t{i}, v{i})")
+        lines.append(f"return [{', '.join(returned)}]")
+        text = f"def run({given}):\n" + "\n".join([f"    {line}" for line in lines])
+        exec(compile(text, _NAME, "exec"), known)
+        return known.pop("run")  # type: ignore[no-any-return]
 
 
 def schedule(program: Program) -> Schedule | None:
@@ -148,7 +178,8 @@ def schedule(program: Program) -> Schedule | None:
     def place(atom: Atom, value: Any = None) -> int:
         if atom not in places:
             places[atom] = count + len(rest)
-            rest.append(ndarray(atom.value) if isinstance(atom, Literal) else None)
+            # An array also of a number, which NumPy takes longer to read.
+            rest.append(np.asarray(ndarray(atom.value)) if isinstance(atom, Literal) else None)
         return places[atom]
 
     rows = []
@@ -177,5 +208,5 @@ def schedule(program: Program) -> Schedule | None:
     for eqn, operands, results in reversed(rows):
         spent = {i for i in (*operands, *results) if i not in needed}
         needed |= spent
-        steps.append(Step(_function(eqn), operands, results, tuple(spent)))
+        steps.append(Step(*_function(eqn), operands, results, tuple(spent)))
     return Schedule(count, steps[::-1], outputs, rest)
