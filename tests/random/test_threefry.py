@@ -59,6 +59,17 @@ def test_the_three_forms_are_equal():
     np.testing.assert_array_equal(on_xla(key, counter), expected)
 
 
+def test_words_side_by_side_do_not_touch():
+    def together(words):
+        return sum(int(word) << 64 * i for i, word in enumerate(words))
+
+    key, counter = np.random.default_rng(1).integers(0, 1 << 32, (2, 40, 2), np.uint32)
+    key[:4] = counter[:4] = 0xFFFFFFFF  # as many carries as there can be
+    made = bits.threefry_integers(*map(together, (*key.T, *counter.T)), together([1] * 40))
+    for word, expected in zip(made, zip(*on_integers(key, counter), strict=True), strict=True):
+        assert word == together(expected)
+
+
 def words(shape, seed=0):
     return np.random.default_rng(seed).integers(0, 1 << 32, (*shape, 2), np.uint32)
 
@@ -73,7 +84,8 @@ def block(key, number):
 
 # Both sides of the limits at which blocks are made otherwise: few, one piece, several pieces, many keys.
 @pytest.mark.parametrize("lead, shape", [
-    ((), (10,)), ((), (11,)), ((), (3, 70000)), ((5,), (2,)), ((5,), (3,)), ((3,), (40000,)), ((70000,), (3,)),
+    ((), (10,)), ((), (256,)), ((), (257,)), ((), (3, 70000)), ((5,), (2,)), ((64,), (4,)), ((65,), (4,)),
+    ((3,), (40000,)), ((70000,), (3,)),
     ((2, 3), (4, 5)), ((0,), (4,)), ((3,), (0,)), ((), ()),
 ])
 def test_a_bit_depends_on_its_key_and_place_alone(lead, shape):
