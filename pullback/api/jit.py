@@ -6,7 +6,7 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pullback.api import misses
 from pullback.api.flat import FlatFunction, argument_names, check_callable, function_name, leaf_value, wrapping
@@ -24,7 +24,7 @@ from pullback.ops.call import call
 from pullback.passes import key_reuse
 from pullback.passes.clean import written_in
 from pullback.runtime.eager import check_finite
-from pullback.runtime.executable import Executable, device_buffer, executable, given
+from pullback.runtime.executable import Executable, device_buffer, executable, given, moved
 from pullback.runtime.sharding import PartitionSpec, as_sharding, single_device
 
 __all__ = ["jit"]
@@ -55,10 +55,18 @@ class _Signatures(dict[Any, Staged]):
         config.forget()
 
 
-# What a call like the last needs: the settings, the structure of the arguments (None: each is a leaf, given by
-# position), static ones, types, buffers that come first, arguments that are passed on, the compiled call, its handlers
-# of results, their types and how they become the result (the type, and None, of an only one). Here, of no call.
-_NOT_READY: tuple[Any, ...] = object(), *[None] * 9
+class _Ready(NamedTuple):
+    """What a call like the last one needs."""
+
+    settings: Any                                # for which it is ready
+    values_of: Callable[..., Any] | None = None  # (args, kwargs) -> values, None for another call; None: args
+    types: Any = None                            # of the values
+    first: Any = None                            # buffers that come before those of the values
+    kept: list[int] | None = None                # the values that are passed on; None: all, and nothing before
+    execute: Any = None
+    handlers: Any = None                         # of the results, which make Arrays of them
+    unflatten: Any = None                        # from the Arrays to the result; None: there is one
+
 
 # Signatures of functions, shared by all `jit(f)` of one f, gone with the function.
 _caches: weakref.WeakKeyDictionary[Any, _Signatures] = weakref.WeakKeyDictionary()
@@ -120,7 +128,7 @@ class Jitted:
         self.donates = bool(self.donate_nums or self.donate_names)
         self.plain = not (self.static_nums or self.static_names)
         self.cache = _cache_of(fun)
-        self.ready = _NOT_READY
+        self.ready = _Ready(object())
         self.config = (self.static_nums, self.static_names, self.donate_nums, self.donate_names, self.options)
         wrapping(self, fun)
 
@@ -136,42 +144,38 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         # The way of nearly every call: Arrays, of the types of the last call, under the same settings.
-        settings, in_tree, static, types, bound, kept, execute, handlers, result_types, unflatten = self.ready
+        settings, values_of, types, first, kept, execute, handlers, unflatten = self.ready
         if settings is config.settled and trace.state.trace is None:
-            if in_tree is None:
-                values, same = args, not kwargs
-            else:
-                said, dynamic, dynamic_kwargs = self._divided(args, kwargs)
-                values, structure = tree.flatten((dynamic, dynamic_kwargs))
-                same = structure == in_tree and said == static
-            if same:
+            values = (None if kwargs else args) if values_of is None else values_of(args, kwargs)
+            if values is not None:
                 own = [None if x.__class__ is not ConcreteArray or x._device is None or x.placement is not None
                        else x.type for x in values]
-                buffers = [values[i]._device for i in kept] if own == types else self._moved(values, own, types, kept)
+                buffers = [x._device for x in values] if own == types else self._moved(values, own, types)
                 try:
-                    results = None if buffers is None else execute(bound + buffers).consume_with_handlers(handlers)
+                    if kept is not None and buffers is not None:
+                        buffers = first + [buffers[i] for i in kept]
+                    results = None if buffers is None else execute(buffers).consume_with_handlers(handlers)
                 except Exception:
                     results = None  # the careful way says what is wrong
                 if results is not None:
-                    if unflatten is None:
-                        return ConcreteArray(result_types, None, results[0])
-                    return unflatten([ConcreteArray(t, None, x) for t, x in zip(result_types, results)])
+                    return results[0] if unflatten is None else unflatten(results)
         if trace.state.trace is None and not config.unusual:
             known = self._again(args, kwargs)
             if known is not _NOT_GIVEN:
                 return known
         return self._carefully(args, kwargs)
 
-    def _moved(self, values: Sequence[Any], own: list[Any], types: list[Any], kept: list[int]) -> list[Any] | None:
+    def _moved(self, values: Sequence[Any], own: list[Any], types: list[Any]) -> list[Any] | None:
         """The buffers of arguments of which some are numbers or in NumPy's memory; None if the types are others."""
-        others = [i for i, t in enumerate(own) if t is None]
-        if len(own) != len(types) or not all([t is None or t is wanted for t, wanted in zip(own, types)]):
+        if len(own) != len(types):
             return None
-        found = given([values[i] for i in others], self.donates)
-        if found is None or found[0] != [types[i] for i in others] or found[2] is not None:
-            return None
-        moved = dict(zip(others, found[1]))
-        return [moved[i] if i in moved else values[i]._device for i in kept]
+        buffers = []
+        for x, t, wanted in zip(values, own, types):
+            found = moved(x, self.donates, wanted) if t is None else (t, x._device)
+            if found is None or found[0] is not wanted or x.__class__ is ConcreteArray and x.placement is not None:
+                return None
+            buffers.append(found[1])
+        return buffers
 
     def _again(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         """The result of a call like an earlier one; _NOT_GIVEN for another, and where something needs a closer look."""
@@ -195,13 +199,58 @@ class Jitted:
         except Exception:
             return _NOT_GIVEN
         if settings is config.settled and place is None:
-            alone = len(leaves) == len(args) and not kwargs and all([x is arg for x, arg in zip(leaves, args)])
-            self.ready = (settings, None if alone else in_tree, static, types, bound, kept, compiled.execute,
-                          compiled.handlers,
-                          *((program.result_types[0], None) if staged.single else
-                            (program.result_types, staged.out_tree.unflatten)))
+            makers = [functools.partial(ConcreteArray, t, None) for t in program.result_types]
+            all_kept = not bound and kept == list(range(len(types)))
+            self.ready = _Ready(settings, self._values_of(args, kwargs, static, leaves, in_tree), types, bound,
+                                None if all_kept else kept, compiled.execute, compiled.wrapped_handlers(makers),
+                                None if staged.single else staged.out_tree.unflatten)
         arrays = [ConcreteArray(t, None, x, place) for t, x in zip(program.result_types, results)]
         return arrays[0] if staged.single else staged.out_tree.unflatten(arrays)
+
+    def _values_of(self, args: Sequence[Any], kwargs: dict[str, Any], static: Any, leaves: list[Any], in_tree: Any
+                   ) -> Callable[..., Any] | None:
+        """How the values come from the arguments of a call like this one; see _Ready."""
+        places = [i for i in range(len(args)) if i not in self.static_nums]
+        names = [name for name in sorted(kwargs) if name not in self.static_names]
+        alone = [args[i] for i in places] + [kwargs[name] for name in names]
+        if len(alone) != len(leaves) or not all([x is leaf for x, leaf in zip(alone, leaves)]):
+            flatten = tree.REGISTRY.flatten
+            args_tree = None if static or kwargs else tree.structure(args)
+
+            def by_structure(args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+                try:
+                    if args_tree is not None:
+                        values, structure = flatten(args)
+                        return values if structure == args_tree and not kwargs else None
+                    said, *dynamic = self._divided(args, kwargs)
+                    values, structure = flatten(tuple(dynamic))
+                    return values if structure == in_tree and said == static else None
+                except Exception:
+                    return None  # the careful way says what is wrong
+
+            return by_structure
+        if not kwargs and not static:
+            return None
+        count, named = len(args), len(kwargs)
+        fixed = [row for row in static if isinstance(row[0], int)]
+        fixed_names = [row for row in static if isinstance(row[0], str)]
+
+        def by_place(args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+            if len(args) != count or len(kwargs) != named:
+                return None
+            try:
+                for i, kind, known in fixed:
+                    x = args[i]
+                    if x is not known and (x.__class__ is not kind or x != known):
+                        return None
+                for name, kind, known in fixed_names:
+                    x = kwargs[name]
+                    if x is not known and (x.__class__ is not kind or x != known):
+                        return None
+                return [args[i] for i in places] + [kwargs[name] for name in names]
+            except Exception:
+                return None  # other names, or values that cannot be compared
+        return by_place
 
     def _carefully(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if config.disable_jit.value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import time
 from collections.abc import Sequence
@@ -112,35 +113,55 @@ def given(leaves: Sequence[Any], donates: bool) -> tuple[list[Any], list[Any], A
         return types, [x._device for x in leaves], None
     types, buffers, place = [], [], None
     for x in leaves:
-        kind = x.__class__
-        try:
-            if kind is ConcreteArray:
-                t, buffer = x.type, device_buffer(x) if x._device is None else x._device
-                place = place or x.placement
-            elif kind is np.ndarray or isinstance(x, np.generic):
-                t = ArrayType(x.shape, dtypes.canonicalize(x.dtype))
-                buffer = pjrt.putter(t.shape, t.dtype)(x if x.dtype is t.dtype else np.asarray(x, t.dtype))
-            elif kind is float or kind is int or kind is bool:
-                t = scalar_type(x)
-                key = None if donates else (t, x or repr(x))  # zero has two signs
-                buffer = _numbers.get(key)
-                if buffer is None:
-                    buffer = pjrt.putter((), t.dtype)(np.asarray(x, t.dtype))
-                    if key is not None:
-                        if len(_numbers) >= _KEPT:
-                            _numbers.clear()
-                        _numbers[key] = buffer
-            else:
-                return None
-        except Exception:
+        found = moved(x, donates)
+        if found is None:
             return None
-        types.append(t)
-        buffers.append(buffer)
+        types.append(found[0])
+        buffers.append(found[1])
+        if x.__class__ is ConcreteArray:
+            place = place or x.placement
     if place is not None:
         if len(buffers) != sum([x.__class__ is ConcreteArray for x in leaves]):
             return None
         buffers = [device_buffer(x, place) for x in leaves]
     return types, buffers, place
+
+
+@functools.lru_cache(1024)
+def _putter(t: ArrayType) -> Any:
+    return pjrt.putter(t.shape, t.dtype)
+
+
+def moved(x: Any, donates: bool, wanted: ArrayType | None = None) -> tuple[ArrayType, Any] | None:
+    """The type and buffer of an Array, a number or an array of NumPy; None for all else, and for what does not fit.
+
+    Args:
+      donates: as of `given`.
+      wanted: the type it is likely to have, which is quickly compared.
+    """
+    kind = x.__class__
+    try:
+        if kind is ConcreteArray:
+            return x.type, device_buffer(x) if x._device is None else x._device
+        if kind is np.ndarray or isinstance(x, np.generic):
+            t = wanted
+            if t is None or t.dtype is not x.dtype or t.shape != x.shape or t.weak:
+                t = ArrayType(x.shape, dtypes.canonicalize(x.dtype))
+            return t, _putter(t)(x if x.dtype is t.dtype else np.asarray(x, t.dtype))
+        if kind is not float and kind is not int and kind is not bool:
+            return None
+        t = scalar_type(x)
+        key = None if donates else (t, x or repr(x))  # zero has two signs
+        buffer = _numbers.get(key)
+        if buffer is None:
+            buffer = _putter(t)(np.asarray(x, t.dtype))
+            if key is not None:
+                if len(_numbers) >= _KEPT:
+                    _numbers.clear()
+                _numbers[key] = buffer
+        return t, buffer
+    except Exception:
+        return None
 
 
 def device_buffer(value: Any, place: Any = None) -> Any:

@@ -150,7 +150,6 @@ def put(array: np.ndarray[Any, Any], device: Device | None = None, *, copy: bool
     return _put([array], array.shape, array.dtype, place._sharding, [place._handle], copy)
 
 
-@functools.lru_cache(1024)
 def putter(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Callable[[Any], Buffer]:
     """`put` with a copy, to the default device, for arrays of one shape and native dtype; errors are jaxlib's own."""
     runtime = _runtime or _start()
@@ -334,6 +333,10 @@ class Compiled:
         except Exception as error:
             failure = explained(error, buffers)
         raise failure
+
+    def wrapped_handlers(self, makers: Sequence[Callable[[Buffer], Any]]) -> list[Any]:
+        """Handlers for `consume_with_handlers` that make something of each result."""
+        return [handler.wrap(make) for handler, make in zip(self.handlers, makers, strict=True)]
 
     def serialize(self) -> bytes:
         """The executable, for `deserialize`. Raises: ValueError if it calls back into this process."""
