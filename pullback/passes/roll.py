@@ -326,9 +326,9 @@ class Loop:
         end = self.stretch.start + self.stretch.period * self.stretch.repeats
         wanted: dict[tuple[int, int], set[int]] = {}
         direct = {a for a in program.outputs if isinstance(a, Var)}
-        used = set(direct)
+        used = dict.fromkeys(a for a in program.outputs if isinstance(a, Var))  # in order: a set has another in each run
         for eqn in self.all[end:]:
-            used.update([a for a in eqn.inputs if isinstance(a, Var)])
+            used.update(dict.fromkeys(a for a in eqn.inputs if isinstance(a, Var)))
         for v in used:
             if v in self.made:
                 k, j, i = self.made[v]

@@ -204,3 +204,29 @@ def test_results_computed_again_behind_a_loop_are_no_reason_for_another():
     assert "5 times 137 equations" in lowered.report() and "computed again after it" in lowered.report()
     for got, expected in zip(pullback.tree.leaves(pullback.jit(f)(rows)), pullback.tree.leaves(f(rows)), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-4)
+
+
+def _recurrence(cell, weights, xs):
+    state, outputs = jnp.zeros(4), []
+    for x in xs:
+        state, other = cell(weights, state, x)
+        outputs.append(other)
+    return sum([(o * (i + 1)).sum() for i, o in enumerate(outputs[::3])]) + state.sum()
+
+
+def test_a_program_has_one_text():
+    """The cache on disk goes by the text: what was taken from a set would stand elsewhere in each run."""
+    def cell(weights, state, x):
+        a, b = weights
+        gate, new = jnp.tanh(a @ state + x), pullback.nn.sigmoid(b @ state - x)
+        return gate * new + state * (1 - gate), new * x
+
+    weights = (jnp.eye(4), jnp.ones((4, 4)) / 8)
+    xs = jnp.linspace(-1, 1, 48).reshape(12, 4)
+    texts = set()
+    for n in range(8):
+        gradient = pullback.jit(lambda w, xs: pullback.grad(lambda w: _recurrence(cell, w, xs))(w))
+        texts.add(gradient.lower(weights, xs).as_text())
+        _ = [object() for _ in range(1000 * n)]  # other addresses
+    assert len(texts) == 1
+    assert "stablehlo.while" in texts.pop()
