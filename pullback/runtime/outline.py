@@ -6,7 +6,7 @@ import math
 import re
 from typing import Any
 
-RULES = 3  # part of the names of programs on disk: one more whenever another text is made of the same one
+RULES = 4  # part of the names of programs on disk: one more whenever another text is made of the same one
 
 # -- a small program as one function of machine code ------------------------------------------------------
 
@@ -96,7 +96,7 @@ def _is_small(dot: tuple[str, str, str, str]) -> bool:
 
 # Loops along a short last axis are unrolled whole, up to 63 turns: with an exponential, a square root or a comparison
 # of floats inside of them that takes LLVM up to twenty times as long, and runs no faster from 16 turns on. Windows
-# gain from it, and so do reductions of pairs.
+# gain from it, and so do reductions of pairs and what moves elements along the axis: two to three times.
 _NOT_UNROLLED = {"xla_backend_extra_options": "xla_cpu_disable_loop_unrolling"}
 _SHORT, _UNROLLED = range(2, 16), range(16, 64)
 _FEW = 4096  # elements of an array with a short axis whose loops need not be fast; in a program compiled whole:
@@ -112,10 +112,12 @@ def options(text: str, whole: bool) -> dict[str, Any]:
     else:
         short = any([shape[-1] in _SHORT and shape[-1] != 8 and math.prod(shape) > _FEW for shape in types])
         unrolled = short or not long or bool(_PAIRS.search(text))
-    unrolled = unrolled or "reduce_window" in text
+    moves = ("stablehlo.transpose" in text or "stablehlo.pad" in text) and _PRODUCTS.search(text) is None
+    unrolled = unrolled or moves or "reduce_window" in text
     return {**(_WITHOUT_LIBRARY if whole else {}), **({} if unrolled else _NOT_UNROLLED)}
 
 
+_PRODUCTS = re.compile(r"stablehlo\.(?:dot_general|convolution)")  # which take what is moved as it is
 _PAIRS = re.compile(r'%\w+, %\w+ = "stablehlo\.reduce"')
 
 
