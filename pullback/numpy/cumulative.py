@@ -264,11 +264,11 @@ def gradient(f: ArrayLike, *varargs: ArrayLike, axis: int | Sequence[int] | None
     """
     if edge_order not in (None, 1):
         raise errors.value_error(f"edge_order is {edge_order}, 1 is required", fix="leave it out")
-    values, *_ = promoted_inexact(f if isinstance(f, Array) else array(f))
-    values = as_array(values)
+    values = f if isinstance(f, Array) else array(f)
     ndim = values.type.ndim
     axes = several_axes(axis, ndim)
     if len(varargs) == 0:
+        (values,) = promoted_inexact(values)
         spacings: list[Any] = [1.0] * len(axes)
     elif len(varargs) == 1:
         spacings = [varargs[0]] * len(axes)
@@ -285,14 +285,11 @@ def gradient(f: ArrayLike, *varargs: ArrayLike, axis: int | Sequence[int] | None
                                      fix="name the axes to differentiate along")
         spacing = operand(spacing)
         t = type_of(spacing)
-        if t.ndim == 0:
-            results.append(_even(values, spacing, place))
-            continue
-        if t.ndim > 1 or t.shape[0] != n:
+        if t.ndim and (t.ndim > 1 or t.shape[0] != n):
             raise errors.value_error(f"a spacing is {t}; a scalar or the {n} places along axis {place} of "
                                      f"{values.type} are required", fix="give the coordinate of each element")
         samples, places = promoted_inexact(values, spacing)
-        results.append(_uneven(samples, places, place))
+        results.append((_uneven if t.ndim else _even)(samples, places, place))
     return results[0] if len(results) == 1 else results
 
 

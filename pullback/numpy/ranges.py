@@ -128,17 +128,18 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
     low, high = (v if type_of(v).dtype == computed else retype(v, computed) for v in (low, high))
     shape = np.broadcast_shapes(type_of(low).shape, type_of(high).shape)
     axis = one_axis(axis, len(shape) + 1)
-    full = (*shape[:axis], count, *shape[axis:])
-    dims = tuple([i for i in range(len(full)) if i != axis])
     parts = max(count - 1 if endpoint else count, 1)
+    own = parts if endpoint and count > 1 else count  # the last one is `stop`, however compiled code rounds the shares
+    full, single = (*shape[:axis], own, *shape[axis:]), (*shape[:axis], 1, *shape[axis:])
+    dims = tuple([i for i in range(len(full)) if i != axis])
     at = move.iota(shape=full, dtype=dtypes.to_real(computed), axis=axis)
     share = retype(ops.div(at, number(at, parts)), computed)
+    last = move.broadcast_in_dim(broadcast_to(high, shape), shape=single, dims=dims)
     low, high = (v if is_scalar(v) or not v.type.shape else
                  move.broadcast_in_dim(broadcast_to(v, shape), shape=full, dims=dims) for v in (low, high))
     result = ops.add(ops.mul(low, ops.sub(number(share, 1), share)), ops.mul(high, share))
-    if endpoint and count > 1:  # exactly `stop`, however compiled code rounds the shares
-        last = ops.eq(move.iota(shape=full, dtype=dtypes.int32, axis=axis), np.int32(parts))
-        result = ops.select_n(last, result, high)
+    if own < count:
+        result = move.concatenate(result, retype(last, computed), axis=axis)
     if target is not None:
         result = retype(floor(result) if dtypes.is_integer(target) else result, target)
     result = result if device is None else device_put(result, device)

@@ -25,7 +25,7 @@ ArrayLike = Any
 
 def _window(size: int, shape: Callable[[Any], Any]) -> Any:
     """`shape` of the positions -1 to 1 of `size` elements."""
-    n = integer(size, "M")
+    n = integer(int(size) if isinstance(size, float) and size.is_integer() else size, "M")
     if n <= 1:
         return ones((n,))
     at = arange(n, dtype=dtypes.canonicalize(float))

@@ -237,7 +237,9 @@ def test_gradient():
                                                                                   {"axis": (0, 2)}),
                          ((I8, places), {"axis": 1}), ((I8,), {"axis": 0}), ((weak([1, 4, 2]),), {}),
                          ((X[0, 0], places), {}), ((X[0, 0].astype(np.float16), 2.0), {}), ((X,), {"axis": (1,)}),
-                         ((X, np.float32(0.5)), {}), ((np.uint8([1, 9, 4]),), {})):
+                         ((X, np.float32(0.5)), {}), ((np.uint8([1, 9, 4]),), {}),
+                         ((I8, np.float16(2)), {}), ((I8[0], places.astype(np.float16)), {"axis": 0}),
+                         ((I8, weak(2.0)), {"axis": 1}), ((X > 0, 2), {"axis": 0}), ((I8, 1j), {"axis": 1})):
         check("gradient", *args, **kwargs)
     check("gradient", X, places, axis=2, traced=True)
     check("gradient", X[0, 0], places, grad=True, rtol=1e-4)
