@@ -249,7 +249,8 @@ class DotGeneral(Bilinear):
 
     def alone(self, types: Sequence[ArrayType], params: dict[str, Any]) -> Callable[..., Any] | None:
         (x, y), dims, out = types, params["dims"], params.get("dtype") or types[0].dtype
-        if params.get("precision") is not None or not x.dtype == y.dtype == out or x.dtype.char not in "fd":
+        if params.get("precision") is not None or not x.dtype == y.dtype == out or x.dtype.char not in "fd" or (
+                type(self).numpy is not DotGeneral.numpy):
             return None
         if dims == MATRICES and x.ndim == 2 and y.ndim < 3:
             return np.matmul

@@ -99,6 +99,32 @@ def test_static_arguments_are_told_apart():
             np.testing.assert_array_equal(f(jnp.asarray(X), n, how="times"), X * n)
 
 
+def test_calls_unlike_those_that_are_ready():
+    """What is ready after some equal calls must see that the next one is another."""
+    x, y = jnp.asarray(X), jnp.asarray(2 * X)
+
+    def function(a, b, n=1, *, how="add", c=None):
+        return (a + n * b if how == "add" else a * n * b) + (0 if c is None else sum(pullback.tree.leaves(c)))
+
+    f = pullback.jit(function, static_argnames=("n", "how"))
+    kinds = [
+        ((x, y), {}), ((), {"a": x, "b": y}), ((), {"b": x, "a": y}), ((x,), {"b": y}), ((x, y, 2), {}),
+        ((x, y), {"n": 2}), ((x, y, 2.0), {}), ((x, y, True), {}), ((x, y), {"how": "times"}),
+        ((x, y, 2), {"how": "times", "c": x}), ((x, y), {"c": [x, y]}), ((x, y), {"c": (x, y)}), ((x, y), {"c": [x]}),
+        ((X, y), {}), ((X.astype(np.float64), 1.5), {}), ((X[:1], y), {}), ((X, 2), {"c": {"k": X}}),
+    ]
+    for args, kwargs in kinds:
+        for other_args, other_kwargs in kinds:
+            for result in (*[f(*args, **kwargs) for _ in range(3)], f(*other_args, **other_kwargs)):
+                pass
+            np.testing.assert_allclose(f(*args, **kwargs), function(*args, **kwargs), rtol=1e-6)
+            np.testing.assert_allclose(result, function(*other_args, **other_kwargs), rtol=1e-6)
+    with pytest.raises(ValueError, match="cannot be hashed"):
+        f(x, y, [1])
+    with pytest.raises(TypeError):
+        f(a=x, d=y)
+
+
 def test_arguments_that_are_not_read_and_arrays_closed_over():
     base = jnp.asarray(X)
     f = pullback.jit(lambda unread, x, also: {"a": x + base, "b": (base, x)})

@@ -232,6 +232,19 @@ def test_indexing():
     both(lambda x: x.at[0, 1].set(5), X)
     both(lambda x: x.at[1].add(1), X)
     both(lambda x: [row.sum() for row in x], X)
+    both(lambda x: list(x), X)
+    both(lambda x: list(x[0]), X)
+
+
+def test_rows_are_of_the_kind_of_the_array():
+    keys = list(pullback.random.split(pullback.random.key(0), 3))
+    assert [key.shape for key in keys] == [()] * 3 and keys[0].dtype == pullback.random.key(0).dtype
+    assert pullback.random.key_data(keys[2]).tolist() == pullback.random.key_data(
+        pullback.random.split(pullback.random.key(0), 3))[2].tolist()
+    weak = pullback.jit(lambda: pullback.lax.broadcast(2.0, (2,)))()
+    assert [x.weak_type for x in weak] == [weak.weak_type] * 2
+    placed = pullback.device_put(X, pullback.devices()[0])
+    assert [row.tolist() for row in placed] == X.tolist()
 
 
 @pytest.mark.parametrize("source, target", [

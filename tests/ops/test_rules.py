@@ -30,6 +30,7 @@ from pullback.interpret.linearize import apply, linearize
 from pullback.interpret.stage import stage
 from pullback.interpret.transpose import backward
 from pullback.interpret.vmap import vmap
+from pullback.runtime import schedule
 from pullback.runtime.executable import Executable
 
 pullback.jit, pullback.random, pullback.scipy  # noqa: B018  # loads the engine, so that TABLE is complete
@@ -131,6 +132,13 @@ def test_type_is_value_and_numpy_is_xla(name, i):
         assert numbers(a).shape == numbers(b).shape == t.physical().shape
         assert numpy_dtype(a) == numpy_dtype(b) == t.physical().dtype
         close(a, b, tolerance(t, example), f"{name}({example}): NumPy against XLA")
+    alone = primitive.alone(types, example.params) if len(types) and len(program.output_types) == 1 else None
+    if alone is not None:
+        arrays = [schedule.ndarray(a) for a in args]
+        with np.errstate(all="ignore"):
+            quick, (careful,) = np.asarray(alone(*arrays)), primitive.numpy(*arrays, **example.params)
+        assert quick.dtype == careful.dtype and quick.shape == careful.shape
+        assert quick.tobytes() == np.asarray(careful).tobytes(), f"{name}({example}): alone against numpy"
 
 
 def numpy_dtype(x):

@@ -1,13 +1,15 @@
 """Eager calls that come again run by a schedule: the same results, errors, warnings and lines as the first."""
 
+import gc
 import warnings
+import weakref
 
 import numpy as np
 import pytest
 
 import pullback as pb
 import pullback.numpy as jnp
-from pullback.runtime import remember
+from pullback.runtime import remember, schedule
 from pullback.runtime.remember import remembered
 
 
@@ -35,6 +37,43 @@ def test_the_second_call_is_staged_and_later_ones_run_by_what_was_found():
     f(jnp.ones((2, 3)), 1)
     f(jnp.ones((3, 2)), 0)
     assert len(runs) == 4
+
+
+def test_a_schedule_that_runs_often_is_written_as_one_function():
+    table = jnp.arange(3.0)
+
+    def function(x, y):
+        small, large = jnp.sort(x), jnp.max(x, 1)
+        return {"a": (x - x.mean(0)) / (y + 2.0), "same": x, "several": (small[0], large), "table": table * 1,
+                "number": jnp.sum(y), "flags": jnp.isnan(1 / y), "compared": large > 0}
+
+    f, runs = counted(function)
+    for n in range(20):
+        x = jnp.asarray([[0.0, -1.0, 2.5], [n, np.nan, -0.0]])
+        y = jnp.asarray([0.0, n, np.inf])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = f(x, y)
+        expected = function(x, y)
+        assert found["same"] is x
+        pb.tree.map(lambda a, b: np.testing.assert_array_equal(np.asarray(a), np.asarray(b)), found, expected)
+        pb.tree.map(lambda a, b: a.type is b.type or pytest.fail(f"{a.type}, {b.type}"), found, expected)
+    assert len(runs) == 2
+
+
+def test_a_schedule_goes_with_the_last_that_needs_it():
+    program = pb.make_jaxpr(lambda x: jnp.sin(x) * 2 + jnp.cos(x))(1.0).program
+    run = schedule.schedule(program)
+    for _ in range(20):
+        run([jnp.asarray(1.0)])
+    assert run.written is not None
+    function = weakref.ref(run.written)
+    gc.disable()
+    try:
+        del run
+        assert function() is None  # at once: no circle of references holds it
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("one, other", [(1, True), (1, 1.0), (0.0, -0.0), (None, False), ((1,), [1]), ("a", None),
