@@ -35,6 +35,7 @@ _NAMES: dict[str, str] = {
                         "debug_key_reuse debug_nans default_matmul_precision default_prng_impl disable_jit "
                         "enable_checks enable_custom_prng enable_x64 explain_cache_misses log_compiles no_tracing "
                         "numpy_dtype_promotion numpy_rank_promotion strong_zeros threefry_partitionable",
+        "experimental.sparsity": "jacobian_pattern sparse_hessian sparse_jacobian",
         "api.stages": "ShapeDtypeStruct",
         "core.array": "Array",
         "core.dtypes": "float0",

@@ -283,10 +283,10 @@ def fwd_and_bwd(fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: 
       3.0 2.0
     """
     check_callable(fun, "fwd_and_bwd")
-    _argnums(argnums, 1 << 30, "fwd_and_bwd")  # the number of arguments is not known yet
+    checked_argnums(argnums, 1 << 30, "fwd_and_bwd")  # the number of arguments is not known yet
 
     def forward_pass(*args: Any) -> Any:
-        numbers = _argnums(argnums, len(args), "fwd_and_bwd")
+        numbers = checked_argnums(argnums, len(args), "fwd_and_bwd")
         return _vjp(chosen_arguments(fun, args, {}, numbers), [args[n] for n in numbers], has_aux, "fwd_and_bwd")
 
     def backward_pass(residuals: Pullback, cotangent: Any) -> Any:
@@ -379,7 +379,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Sequen
     return transposed
 
 
-def _argnums(argnums: Any, count: int, op: str) -> tuple[int, ...]:
+def checked_argnums(argnums: Any, count: int, op: str) -> tuple[int, ...]:
     numbers = (argnums,) if isinstance(argnums, int) else argnums
     if not isinstance(numbers, (tuple, list)) or not all(hasattr(n, "__index__") for n in numbers):
         raise errors.type_error(f"argnums is {argnums!r}, an int or a tuple of ints is required", op=op)
@@ -462,7 +462,7 @@ def _value_and_grad(fun: Callable[..., Any], argnums: Any, has_aux: bool, holomo
                     strong_zeros: bool, op: str) -> Callable[..., Any]:
     @wraps(fun)
     def value_and_grad_of(*args: Any, **kwargs: Any) -> Any:
-        numbers = _argnums(argnums, len(args), op)
+        numbers = checked_argnums(argnums, len(args), op)
         _check_inputs(fun, args, numbers, holomorphic, allow_int, op)
         chosen = chosen_arguments(fun, args, kwargs, numbers)
         with _strongly(strong_zeros):
@@ -575,7 +575,7 @@ def jacfwd(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
 
     @wraps(fun)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        numbers = _argnums(argnums, len(args), "jacfwd")
+        numbers = checked_argnums(argnums, len(args), "jacfwd")
         _check_inputs(fun, args, numbers, holomorphic, False, "jacfwd", True)
         chosen = chosen_arguments(fun, args, kwargs, numbers)
         primals = args[numbers[0]] if isinstance(argnums, int) else tuple(args[n] for n in numbers)
@@ -624,7 +624,7 @@ def jacrev(fun: Callable[..., Any], argnums: int | Sequence[int] = 0, has_aux: b
 
     @wraps(fun)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        numbers = _argnums(argnums, len(args), "jacrev")
+        numbers = checked_argnums(argnums, len(args), "jacrev")
         _check_inputs(fun, args, numbers, holomorphic, allow_int, "jacrev")
         chosen = chosen_arguments(fun, args, kwargs, numbers)
         with _strongly(strong_zeros):

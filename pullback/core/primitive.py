@@ -173,6 +173,13 @@ class Primitive:
         """A quicker function of operands of these types, which gives the only result of `numpy`; None: no such."""
         return None
 
+    def dependence(self, which: int, types: Sequence[ArrayType], values: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Where the only result depends on operand `which`, as a pattern (ops/dependence.py); None: everywhere.
+
+        Asked of operations that are linear in it. `values` has the operands that are known, and None for others.
+        """
+        return None
+
     def hlo(self, b: Any, *values: Any, **params: Any) -> Outputs:
         raise self.missing("StableHLO lowering")
 

@@ -56,6 +56,10 @@ class AddAny(Primitive):
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Outputs, Outputs]:
         return [self(*primals)], [add(*tangents)]
 
+    def through(self, follow: Any, patterns: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+        some = [p for p in patterns if p is not None]
+        return [some[0] if len(some) == 1 else (some[0] + some[1]).astype(np.bool_)]
+
     def transpose(self, cts: Sequence[Any], *args: Any) -> list[Any]:
         return [cts[0], cts[0]]
 

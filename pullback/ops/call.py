@@ -45,6 +45,10 @@ class Call(Primitive):
     def hlo(self, b: Any, *values: Any, program: Program, name: str) -> Outputs:
         return b.call(program, values)
 
+    def through(self, follow: Any, patterns: Sequence[Any], values: Sequence[Any], *, program: Program, name: str
+                ) -> Sequence[Any]:
+        return follow(program, patterns, values)  # type: ignore[no-any-return]
+
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, program: Program, name: str
             ) -> tuple[Outputs, Outputs]:
         nonzero = tuple(not isinstance(t, Zero) for t in tangents)

@@ -46,6 +46,9 @@ class Identity(Primitive):
         dots = dict(zip(live, bind(self, [tangents[i] for i in live], params), strict=True)) if live else {}
         return bind(self, primals, params), [dots.get(i, t) for i, t in enumerate(tangents)]
 
+    def through(self, follow: Any, patterns: Sequence[Any], values: Sequence[Any], **params: Any) -> Sequence[Any]:
+        return patterns
+
     def transpose(self, cts: Sequence[Any], *args: Any, **params: Any) -> list[Any]:
         return [ct if isinstance(arg, Linear) else None for ct, arg in zip(cts, args, strict=True)]
 
@@ -186,6 +189,11 @@ class Replay(Primitive):
 
     def type(self, *types: ArrayType, again: Program, tangents: Program, count: int) -> list[ArrayType]:
         return tangents.output_types
+
+    def through(self, follow: Any, patterns: Sequence[Any], values: Sequence[Any], *, again: Program, tangents: Program,
+                count: int) -> Sequence[Any]:
+        residuals = [None] * len(again.outputs)
+        return follow(tangents, [*residuals, *patterns[count:]], [*residuals, *values[count:]])  # type: ignore[no-any-return]
 
     def expand(self, *args: Any, again: Program, tangents: Program, count: int) -> Outputs:
         return call_program(tangents, [*call_program(again, args[:count], AGAIN), *args[count:]])

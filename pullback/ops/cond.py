@@ -21,6 +21,7 @@ from pullback.interpret.linearize import linearize_program
 from pullback.interpret.stage import stage
 from pullback.interpret.transpose import transpose_program, transpose_program_full
 from pullback.interpret.vmap import batch_program, batch_program_with
+from pullback.ops import dependence
 from pullback.ops.call import call_program, draws, spread
 from pullback.ops.check import EFFECT, only_where
 from pullback.ops.scan import pick
@@ -48,6 +49,11 @@ class Cond(Primitive):
     def numpy(self, index: np.ndarray, *arrays: np.ndarray, branches: Branches) -> Outputs:  # type: ignore[override]
         chosen = branches[min(max(int(index), 0), len(branches) - 1)]
         return [np.asarray(concrete(x)) for x in evaluate(chosen, [from_numpy(np.asarray(a)) for a in arrays])]
+
+    def through(self, follow: Any, patterns: Sequence[Any], values: Sequence[Any], *, branches: Branches
+                ) -> Sequence[Any]:
+        made = [follow(branch, patterns[1:], values[1:]) for branch in branches]
+        return [dependence.joined(parts) for parts in zip(*made, strict=True)]
 
     def hlo(self, b: Any, index: Any, *values: Any, branches: Branches) -> Outputs:
         out_types = list(b.outputs)

@@ -14,6 +14,7 @@ from pullback.core import config, dtypes, errors
 from pullback.core.primitive import Example, Outputs
 from pullback.core.trace import bind, type_of
 from pullback.core.types import ArrayType, Linear, Zero
+from pullback.ops import dependence
 from pullback.ops.convert import convert, convert_element_type, reduce_precision
 from pullback.ops.families import ANY, Bilinear, check_kind
 from pullback.ops.move import transpose
@@ -266,6 +267,11 @@ class DotGeneral(Bilinear):
             x, y = x.transpose(left).reshape(left_shape), y.transpose(right).reshape(right_shape)
             return _matmul(x, y).reshape(shape)
         return product
+
+    def dependence(self, which: int, types: Sequence[ArrayType], values: Sequence[Any], params: dict[str, Any]) -> Any:
+        (lc, rc), (lb, rb) = dims = params["dims"]
+        free = free_axes(types[0].ndim, lc, lb), free_axes(types[1].ndim, rc, rb)
+        return dependence.products(types, which, values[1 - which], dims, free)
 
     def hlo(self, b: Any, x: Any, y: Any, *, dims: Dims, precision: Any = None, dtype: Any = None) -> Outputs:
         out = b.outputs[0]

@@ -13,6 +13,7 @@ from pullback.core.primitive import Example, Outputs
 from pullback.core.trace import type_of
 from pullback.core.types import ArrayType, Linear
 from pullback.core.vector import zeros_like
+from pullback.ops import dependence
 from pullback.ops.contract import converted, held_dtype, precision_config
 from pullback.ops.convert import convert, convert_element_type
 from pullback.ops.families import ANY, Bilinear, check_kind
@@ -97,6 +98,26 @@ class Conv(Bilinear):
                             params["rhs_dilation"], params.get("feature_groups", 1),
                             params.get("batch_groups", 1))
         return [convert(result.transpose(_inverse(dims.out_spec)), out.dtype)]
+
+    def dependence(self, which: int, types: Sequence[ArrayType], values: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Of the input: a convolution of the numbers of its elements for each place in the window."""
+        if which:
+            return None
+        x, w = types
+        dims, plain = params["dims"], {**params, "precision": None, "dtype": None}
+        features, *places = (w.shape[axis] for axis in dims.rhs_spec[1:])
+        kernel = None if values[1] is None else np.transpose(np.asarray(values[1]), dims.rhs_spec)
+        found = []
+        for at in np.ndindex(features, *places):
+            single = np.zeros([w.shape[axis] for axis in dims.rhs_spec])
+            single[(slice(None), *at)] = 1
+            (sources,) = self.numpy(dependence.numbered(x).astype(np.float64),
+                                    single.transpose(_inverse(dims.rhs_spec)), **plain)
+            if kernel is not None:
+                factor = kernel[(slice(None), *at)] != 0
+                sources = sources * factor.reshape([-1 if axis == dims.out_spec[1] else 1 for axis in range(x.ndim)])
+            found.append(dependence.from_sources(sources.astype(np.int64) - 1, x.size))
+        return dependence.joined(found)
 
     def hlo(self, b: Any, x: Any, w: Any, *, strides: Ints, padding: Pads, lhs_dilation: Ints,
             rhs_dilation: Ints, dims: ConvDimensionNumbers, feature_groups: int = 1, batch_groups: int = 1,

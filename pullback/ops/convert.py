@@ -13,6 +13,7 @@ from pullback.core import dtypes, errors
 from pullback.core.primitive import Example, NoGradient, Outputs, Primitive
 from pullback.core.trace import bind, type_of
 from pullback.core.types import ArrayType, Linear, Zero
+from pullback.ops import dependence
 from pullback.ops.families import FLOAT, Elementwise, MovesKeys, check_kind
 
 
@@ -65,6 +66,9 @@ class ConvertElementType(Primitive):
 
     def numpy(self, x: np.ndarray, *, dtype: Any, weak: bool = False) -> Outputs:  # type: ignore[override]
         return [convert(x, dtype)]
+
+    def dependence(self, which: int, types: Sequence[ArrayType], values: Sequence[Any], params: dict[str, Any]) -> Any:
+        return dependence.same(types[0].size)
 
     def hlo(self, b: Any, x: Any, *, dtype: Any, weak: bool = False) -> Outputs:  # type: ignore[override]
         out = b.outputs[0]

@@ -14,7 +14,7 @@ from pullback.core.trace import type_of
 from pullback.core.types import ArrayType, Zero
 from pullback.core.vector import add, broadcast
 from pullback.interpret.jvp import jvp
-from pullback.ops import elementwise
+from pullback.ops import dependence, elementwise
 from pullback.ops.families import INEXACT, NUMBER, check_kind, fit
 from pullback.ops.move import concatenate, pad, rev, slice
 from pullback.ops.reduce import extreme, highest, lowest, wide, widened
@@ -139,6 +139,13 @@ class Cumulative(Primitive):
 class Cumsum(Cumulative):
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Outputs, Outputs]:
         return [self(*primals, **params)], [self(*tangents, **params)]
+
+    def dependence(self, which: int, types: Sequence[ArrayType], values: Sequence[Any], params: dict[str, Any]) -> Any:
+        (x,), axis = types, params["axis"]
+        lines = np.moveaxis(np.arange(x.size).reshape(x.shape), axis, -1)
+        later, earlier = np.tril_indices(x.shape[axis])
+        rows, columns = (earlier, later) if params["reverse"] else (later, earlier)
+        return dependence.matrix(lines[..., rows].ravel(), lines[..., columns].ravel(), (x.size, x.size))
 
     def transpose(self, cts: Sequence[Any], x: Any, *, axis: int, reverse: bool = False) -> list[Any]:
         return [self(cts[0], axis=axis, reverse=not reverse)]

@@ -141,9 +141,7 @@ def _divisor(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def _remainder(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The remainder of division towards zero, which has the sign of `x`; of integers by 0, `x`."""
-    if x.dtype.kind == "f":
-        return np.fmod(x, y)
-    if x.dtype.kind == "u" and np.count_nonzero(y) == np.size(y):
+    if x.dtype.kind == "f" or x.dtype.kind == "u" and np.count_nonzero(y) == np.size(y):
         return np.fmod(x, y)
     return np.where(y == 0, x, np.fmod(x, _divisor(x, y)))
 
@@ -622,6 +620,8 @@ class SelectN(MovesKeys):
             else:
                 result = b.select(b.compare("LE", which, b.full(index, which.type)), cases[index], result)
         return [result]
+
+    dependence = Elementwise.dependence
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Outputs, Outputs]:
         out = bind(self, primals, {})[0]

@@ -19,6 +19,7 @@ from pullback.core.trace import bind, type_of
 from pullback.core.types import ArrayType, Linear, Zero
 from pullback.core.vector import add, broadcast
 from pullback.interpret.vmap import vmap
+from pullback.ops import dependence
 from pullback.ops.taylor import product_series, repeated
 
 INEXACT, FLOAT, COMPLEX = "fc", "f", "c"
@@ -148,6 +149,12 @@ class Elementwise(Primitive):
             return None
         return self.direct if self.direct is not None and types[0].dtype in DIRECT else self.reference
 
+    def dependence(self, which: int, types: Sequence[ArrayType], values: Sequence[Any], params: dict[str, Any]) -> Any:
+        size = max(types, key=lambda t: t.ndim).size
+        if types[which].size == size:
+            return dependence.same(size)
+        return dependence.from_sources(np.zeros(size, np.int64), 1)
+
     def hlo(self, b: Any, *values: Any, **params: Any) -> Outputs:
         out = b.outputs[0]
         values = tuple(b.fit(v, out.shape) for v in values)
@@ -268,6 +275,15 @@ class Move(MovesKeys):
         if isinstance(tangents[0], Zero):
             return outputs, [Zero(type_of(o).tangent()) for o in outputs]
         return outputs, bind(self, [tangents[0], *primals[1:]], params)
+
+    def dependence(self, which: int, types: Sequence[ArrayType], values: Sequence[Any], params: dict[str, Any]) -> Any:
+        """By the reference, of the numbers of the elements: those of other operands are 0."""
+        if any([x is None and dtypes.is_integer(t.dtype) for x, t in zip(values, types)]):
+            return None  # positions that are not known
+        arrays = [np.asarray(x) if dtypes.is_integer(t.dtype) else np.zeros(t.shape, np.int64)
+                  for x, t in zip(values, types)]
+        arrays[which] = dependence.numbered(types[which])
+        return dependence.from_sources(np.asarray(self.numpy(*arrays, **params)[0]) - 1, types[which].size)
 
 
 class Product(Primitive):

@@ -18,6 +18,7 @@ from pullback.core.primitive import TABLE, Example, Outputs
 from pullback.core.trace import type_of
 from pullback.core.types import ArrayType, Linear, Zero
 from pullback.core.vector import broadcast, instantiate, zeros_like
+from pullback.ops import dependence
 from pullback.ops.families import Move, MovesKeys
 from pullback.ops.move import Shape, concatenate, reshape
 
@@ -220,6 +221,16 @@ class DynamicUpdateSlice(MovesKeys):
         result = np.array(x)
         result[_window(starts, result.shape, np.shape(update))] = update
         return [result]
+
+    def dependence(self, which: int, types: Sequence[ArrayType], values: Sequence[Any], params: dict[str, Any]) -> Any:
+        x, update = types[:2]
+        if which == 0:
+            return dependence.same(x.size)
+        if any([start is None for start in values[2:]]):
+            return None
+        starts = [np.asarray(start) for start in values[2:]]
+        places = dependence.numbered(x)[_window(starts, x.shape, update.shape)]
+        return dependence.to_places(places - 1, x.size)
 
     def hlo(self, b: Any, x: Any, update: Any, *starts: Any) -> Outputs:
         return [b.op("stablehlo.dynamic_update_slice", [x, update, *_wide_starts(b, starts)], b.outputs[0])]

@@ -15,7 +15,7 @@ from pullback.core.primitive import TABLE, Example, NoGradient, Outputs, Primiti
 from pullback.core.trace import bind, type_of
 from pullback.core.types import ArrayType
 from pullback.interpret.jvp import jvp
-from pullback.ops import elementwise
+from pullback.ops import dependence, elementwise
 from pullback.ops.convert import convert_element_type
 from pullback.ops.families import ANY, BITS, NUMBER, check_kind
 from pullback.ops.move import broadcast_in_dim, concatenate, reshape, slice, transpose
@@ -141,6 +141,12 @@ class Reduce(Primitive):
         if not axes or not x.size or widened(x.dtype) != x.dtype or all([x.shape[axis] == 1 for axis in axes]):
             return None
         return functools.partial(self.ufunc.reduce, axis=axes, dtype=x.dtype)
+
+    def dependence(self, which: int, types: Sequence[ArrayType], values: Sequence[Any], params: dict[str, Any]) -> Any:
+        (x,), axes = types, params["axes"]
+        kept = tuple([1 if axis in axes else n for axis, n in enumerate(x.shape)])
+        places = np.broadcast_to(np.arange(math.prod(kept)).reshape(kept), x.shape)
+        return dependence.to_places(places, math.prod(kept))
 
     def hlo(self, b: Any, x: Any, *, axes: Axes) -> Outputs:
         if not axes:

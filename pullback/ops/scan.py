@@ -24,6 +24,7 @@ from pullback.interpret.linearize import LinearizedProgram, linearize_program
 from pullback.interpret.stage import closed, stage
 from pullback.interpret.transpose import transpose_program_full
 from pullback.interpret.vmap import batch_program, batch_program_with
+from pullback.ops import dependence
 from pullback.ops.call import AGAIN, call_program, spread
 from pullback.ops.collective import move_axis
 from pullback.ops.residuals import spare
@@ -88,6 +89,23 @@ class Scan(Primitive):
         stacked = [np.stack(row[::-1 if reverse else 1]) if row else np.zeros((0, *t.shape), t.dtype)
                    for row, t in zip(rows, program.output_types[n_carry:], strict=True)]
         return [np.asarray(concrete(c)) for c in carry] + stacked
+
+    def through(self, follow: Any, patterns: Sequence[Any], values: Sequence[Any], *, program: Program, n_consts: int,
+                n_carry: int, length: int, reverse: bool, unroll: int) -> Sequence[Any]:
+        consts, carry, xs = cut(patterns, n_consts, n_carry)
+        known_consts, _, known_xs = cut(values, n_consts, n_carry)
+        sizes = [t.size for t in program.input_types[n_consts + n_carry:]]
+        rows: list[list[Any]] = [[] for _ in program.outputs[n_carry:]]
+        for i in range(length)[::-1 if reverse else 1]:
+            own = [None if x is None else x[i * n:(i + 1) * n] for x, n in zip(xs, sizes)]
+            known = [None if x is None else x[i] for x in known_xs]
+            outputs = follow(program, [*consts, *carry, *own], [*known_consts, *[None] * n_carry, *known])
+            carry = outputs[:n_carry]
+            for row, y in zip(rows, outputs[n_carry:], strict=True):
+                row.append(y)
+        stacked = [dependence.rows(row[::-1 if reverse else 1], t.size)
+                   for row, t in zip(rows, program.output_types[n_carry:], strict=True)]
+        return [*carry, *stacked]
 
     def hlo(self, b: Any, *values: Any, program: Program, n_consts: int, n_carry: int, length: int, reverse: bool,
             unroll: int) -> Outputs:

@@ -16,6 +16,7 @@ from pullback.core.primitive import TABLE, Example, Outputs
 from pullback.core.trace import type_of
 from pullback.core.types import ArrayType, Linear, Zero
 from pullback.core.vector import add, broadcast, instantiate, zeros_like
+from pullback.ops import dependence
 from pullback.ops.families import MovesKeys, check_kind
 from pullback.ops.index import (
     CLIP,
@@ -147,6 +148,17 @@ class Scatter(MovesKeys):
         else:
             self.ufunc.at(target, tuple(where), updates)
         return [result]
+
+    def dependence(self, which: int, types: Sequence[ArrayType], values: Sequence[Any], params: dict[str, Any]) -> Any:
+        x, _, updates = types
+        if which == 0:
+            return dependence.same(x.size)
+        if values[1] is None:
+            return None
+        dims = params["dims"]
+        (places,) = gather.numpy(dependence.numbered(x), np.asarray(values[1]), dims=GatherDims(*dims),
+                                 sizes=window_sizes(x, updates, dims), mode=params["mode"], fill=0)
+        return dependence.to_places(places - 1, x.size)
 
     def hlo(self, b: Any, x: Any, indices: Any, updates: Any, *, dims: ScatterDims, mode: GatherScatterMode,
             unique: bool = False, sorted: bool = False) -> Outputs:

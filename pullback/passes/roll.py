@@ -326,7 +326,7 @@ class Loop:
         end = self.stretch.start + self.stretch.period * self.stretch.repeats
         wanted: dict[tuple[int, int], set[int]] = {}
         direct = {a for a in program.outputs if isinstance(a, Var)}
-        used = dict.fromkeys(a for a in program.outputs if isinstance(a, Var))  # in order: a set has another in each run
+        used = dict.fromkeys(a for a in program.outputs if isinstance(a, Var))  # a set has no order
         for eqn in self.all[end:]:
             used.update(dict.fromkeys(a for a in eqn.inputs if isinstance(a, Var)))
         for v in used:

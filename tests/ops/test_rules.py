@@ -30,6 +30,7 @@ from pullback.interpret.linearize import apply, linearize
 from pullback.interpret.stage import stage
 from pullback.interpret.transpose import backward
 from pullback.interpret.vmap import vmap
+from pullback.ops.dependence import follow, same
 from pullback.runtime import schedule
 from pullback.runtime.executable import Executable
 
@@ -333,6 +334,30 @@ def linear_cases():
     for name, i in CASES:
         if name not in examples_errors and examples(name) and examples(name)[i].linear:
             yield name, i
+
+
+@pytest.mark.parametrize("name, i", list(linear_cases()))
+def test_a_pattern_has_every_place_where_a_result_depends(name, i):
+    primitive, example, args = case(name, i)
+    types = [type_of(a) for a in args]
+    for j in example.linear:
+        values = [None if k == j else a for k, a in enumerate(args)]
+        unknown = [a if is_scalar(a) else None for a in values]
+        for known in (values, unknown):
+            given = [same(types[j].size) if k == j else None for k in range(len(args))]
+            program = single(primitive, tuple(types), example.params)
+            patterns = follow(program, given, known)
+            zeros = value(np.zeros(types[j].shape, types[j].dtype))
+            before = bind(primitive, [*args[:j], zeros, *args[j + 1:]], example.params)
+            for k in range(min(types[j].size, 40)):
+                unit = np.zeros(types[j].size, types[j].dtype)
+                unit[k] = 1
+                unit = value(unit.reshape(types[j].shape))
+                after = bind(primitive, [*args[:j], unit, *args[j + 1:]], example.params)
+                for pattern, a, b in zip(patterns, before, after, strict=True):
+                    moved = numbers(a).ravel() != numbers(b).ravel()
+                    allowed = pattern[:, [k]].toarray().ravel() if pattern is not None else np.zeros(moved.shape, bool)
+                    assert allowed[moved].all(), f"{name}({example}): operand {j}, element {k}"
 
 
 @pytest.mark.parametrize("name, i", list(linear_cases()))
