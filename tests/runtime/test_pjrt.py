@@ -525,9 +525,10 @@ except ValueError as error:
     assert "4 devices" in str(error)
 else:
     raise AssertionError
-small = pjrt.put_sharded(x.astype(ml_dtypes.int4), places, "{devices=[4,1]<=[4]}", copy=True)
+few = (x % 8).astype(ml_dtypes.int4)
+small = pjrt.put_sharded(few, places, "{devices=[4,1]<=[4]}", copy=True)
 try:
-    assert (pjrt.to_numpy(small) == x.astype(ml_dtypes.int4)).all()
+    assert (pjrt.to_numpy(small) == few).all()
 except TypeError as error:
     assert pjrt.versions()["jaxlib"].startswith("0.10.") and "jaxlib 0.10 cannot read it" in str(error)
 spmd = '''module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
