@@ -179,14 +179,14 @@ def sparse_jacobian(fun: Callable[..., Any], argnums: int = 0, *, mode: str | No
         if forward is None or mode is None and forward.max(initial=0):
             backward = _colours(pattern.T.tocsr())
         if backward is not None and (forward is None or backward.max(initial=0) < forward.max(initial=0)):
-            products, place, across = ad.vjp(chosen, x)[1], backward[rows], columns
+            products, place, across, size = ad.vjp(chosen, x)[1], backward[rows], columns, t.size
             seeds = _seeds(backward, out)
             made = vmap(lambda seed: products(seed)[0])(seeds)
         else:
-            products, place, across = ad.linearize(chosen, x)[1], forward[columns], rows
+            products, place, across, size = ad.linearize(chosen, x)[1], forward[columns], rows, out.size
             seeds = _seeds(forward, t)
             made = vmap(products)(seeds)
-        data = made.reshape(len(seeds), -1)[from_numpy(place), from_numpy(across)]
+        data = made.reshape(len(seeds), size)[from_numpy(place), from_numpy(across)]
         return _array(data, pattern, out, t)
 
     return jacobian_of

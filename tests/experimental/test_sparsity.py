@@ -5,10 +5,12 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 import pullback as pb
 from pullback.experimental import sparsity
 from pullback.ops import dependence
+from tests import random_programs
 
 jnp, lax = pb.numpy, pb.lax
 RNG = np.random.default_rng(0)
@@ -66,6 +68,8 @@ FUNCTIONS = {
     "sorted": (lambda x: jnp.sort(x), X, 144),
     "position from the numbers": (lambda x: x[jnp.argsort(x)], X, 144),
     "window from the numbers": (lambda x: lax.dynamic_slice(x, (jnp.argmax(x),), (3,)), X, 36),
+    "of nothing": (lambda x: x[:0] * 2, X, 0),
+    "of an array of nothing": (lambda x: jnp.concatenate([x, jnp.ones(2)]), X[:0], 0),
     "custom rule": (pb.custom_jvp(lambda x: x * 2), X, 12),
 }
 FUNCTIONS["custom rule"][0].defjvp(lambda primals, tangents: (primals[0] * 2, tangents[0] * 3))
@@ -189,3 +193,24 @@ def test_what_is_not_sparse_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="144 elements of the Jacobian may not be zero.*") as caught:
         pb.sparse_jacobian(lambda x: jnp.sort(x))(X)
     assert "jacfwd" in str(caught.value)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+@given(random_programs.programs(12))
+def test_random_programs(program):
+    steps, inputs, smooth = program
+    if not smooth:
+        return
+    with pb.enable_x64(True):
+        inputs = [jnp.asarray(x) for x in inputs]
+        refused = random_programs.run(pb, steps, inputs)[1]
+
+        def f(x):
+            made = random_programs.evaluate(steps, [x, *inputs[1:]], refused)
+            floats = [jnp.ravel(o) for o in made if o.dtype == jnp.float64]
+            return jnp.concatenate(floats) if floats else jnp.zeros(1)
+
+        dense, found = (np.asarray(j) for j in (pb.jacfwd(f)(inputs[0]), pb.sparse_jacobian(f)(inputs[0]).todense()))
+        finite = np.isfinite(dense) & np.isfinite(found)
+        scale = max(1.0, np.abs(dense[finite]).max(initial=0))
+        np.testing.assert_allclose(found[finite] / scale, dense[finite] / scale, rtol=1e-6, atol=1e-9)
