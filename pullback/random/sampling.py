@@ -15,6 +15,7 @@ from pullback.core.trace import concrete, type_of
 from pullback.core.types import is_scalar
 from pullback.core.values import value
 from pullback.lax.operand import placed
+from pullback.numpy.sorting import searchsorted
 from pullback.random.arguments import common_shape, count, one_key, real, sizes
 from pullback.random.continuous import gumbels
 from pullback.random.generators import bits, child
@@ -222,16 +223,4 @@ def _chosen(key: Array, size: int, shape: tuple[int, ...], replace: bool, p: Any
     total = lax.cumsum(p)
     end = lax.index_in_dim(total, size - 1, 0, keepdims=False)
     points = lax.mul(lax.sub(p.dtype.type(1), unit(key, shape=shape, dtype=p.dtype)), end)
-    return lax.convert_element_type(_first_reaching(total, points), dtypes.canonicalize(np.int64))
-
-
-def _first_reaching(steps: Any, points: Any) -> Any:
-    """For each point, the place of the first of the ascending steps that is not below it, by bisection."""
-    size = steps.shape[0]
-    low = lax.full_like(points, 0, np.int32)
-    high = lax.full_like(points, size, np.int32)
-    for _ in range(size.bit_length()):
-        middle = lax.shift_right_logical(lax.add(low, high), np.int32(1))
-        below = lax.lt(_take(steps, lax.min(middle, np.int32(size - 1)), 0), points)
-        low, high = lax.select(below, lax.add(middle, np.int32(1)), low), lax.select(below, high, middle)
-    return low
+    return lax.convert_element_type(searchsorted(total, points), dtypes.canonicalize(np.int64))
