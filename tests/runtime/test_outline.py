@@ -59,6 +59,7 @@ OTHERS = {
     "40,000 numbers": lambda x, y: jnp.broadcast_to(x[:, None], (3, 13_334)) * y[:, None],
     "a sum of 4,096 numbers": lambda x, y: jnp.sum(jnp.broadcast_to(x[:, None], (3, 1400)) * y[:, None]),
     "product of matrices": lambda x, y: jnp.outer(jnp.repeat(x, 12), y) @ jnp.outer(y, jnp.repeat(x, 13)),
+    "moves alone": lambda x, y: jnp.swapaxes(jnp.stack([x]), 0, 1).reshape(1, 3, 1).T,
     "callback": lambda x, y: pullback.pure_callback(np.sin, x, x + y),
 }
 
@@ -105,6 +106,9 @@ def test_options_are_kept(monkeypatch):
 
 # name: function, sizes of its operand, whether LLVM is to unroll its loops
 LOOPS = {
+    "transpose": (lambda x: x.T, (8, 32), True),
+    "pad": (lambda x: jnp.pad(x, 1) * 2, (32, 32), True),
+    "transposed for a product": (lambda x: jnp.exp(x) @ x.T, (32, 32), False),
     "last axis of 32": (jnp.exp, (8, 32), False),
     "last axis of 10": (jnp.exp, (8, 10), False),
     "longer, last axis of 10": (jnp.exp, (80, 10), True),
