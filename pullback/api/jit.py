@@ -232,19 +232,13 @@ class Jitted:
         if not kwargs and not static:
             return None
         count, named = len(args), len(kwargs)
-        fixed = [row for row in static if isinstance(row[0], int)]
-        fixed_names = [row for row in static if isinstance(row[0], str)]
 
         def by_place(args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
             if len(args) != count or len(kwargs) != named:
                 return None
             try:
-                for i, kind, known in fixed:
-                    x = args[i]
-                    if x is not known and (x.__class__ is not kind or x != known):
-                        return None
-                for name, kind, known in fixed_names:
-                    x = kwargs[name]
+                for key, kind, known in static:
+                    x = args[key] if key.__class__ is int else kwargs[key]
                     if x is not known and (x.__class__ is not kind or x != known):
                         return None
                 return [args[i] for i in places] + [kwargs[name] for name in names]

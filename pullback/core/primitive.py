@@ -184,6 +184,8 @@ class Primitive:
         raise self.missing("StableHLO lowering")
 
     expand: Any = None
+    # `dependence` of all results at once, where there are several, or programs: (follow, patterns, values, **params).
+    through: Any = None
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Outputs, Outputs]:
         raise self.missing("derivative", "stop the gradient with lax.stop_gradient, or give a custom rule")

@@ -134,11 +134,11 @@ def linspace(start: ArrayLike, stop: ArrayLike, num: int = 50, endpoint: bool = 
     dims = tuple([i for i in range(len(full)) if i != axis])
     at = move.iota(shape=full, dtype=dtypes.to_real(computed), axis=axis)
     share = retype(ops.div(at, number(at, parts)), computed)
-    last = move.broadcast_in_dim(broadcast_to(high, shape), shape=single, dims=dims)
-    low, high = (v if is_scalar(v) or not v.type.shape else
-                 move.broadcast_in_dim(broadcast_to(v, shape), shape=full, dims=dims) for v in (low, high))
-    result = ops.add(ops.mul(low, ops.sub(number(share, 1), share)), ops.mul(high, share))
+    first, second = (v if is_scalar(v) or not v.type.shape else
+                     move.broadcast_in_dim(broadcast_to(v, shape), shape=full, dims=dims) for v in (low, high))
+    result = ops.add(ops.mul(first, ops.sub(number(share, 1), share)), ops.mul(second, share))
     if own < count:
+        last = move.broadcast_in_dim(broadcast_to(high, shape), shape=single, dims=dims)
         result = move.concatenate(result, retype(last, computed), axis=axis)
     if target is not None:
         result = retype(floor(result) if dtypes.is_integer(target) else result, target)

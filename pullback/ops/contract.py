@@ -207,6 +207,27 @@ def _matmul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 _OUTER = (((), ()), ((), ()))
 
 
+def _direct(dims: Dims, x_ndim: int, y_ndim: int) -> Callable[..., Any] | None:
+    """NumPy's own function for a product of floats, where it has one."""
+    if dims == MATRICES and x_ndim == 2 and y_ndim < 3:
+        return np.matmul
+    return np.multiply.outer if dims == _OUTER else None
+
+
+def _stacks(x_shape: tuple[int, ...], y_shape: tuple[int, ...], dims: Dims) -> Callable[..., Any]:
+    """The product of arrays of these shapes, as stacks of matrices: [*batch, m, k] @ [*batch, k, n]."""
+    (lc, rc), (lb, rb) = dims
+    lf, rf = free_axes(len(x_shape), lc, lb), free_axes(len(y_shape), rc, rb)
+    batch, m, n, k = ([s[i] for i in axes] for s, axes in ((x_shape, lb), (x_shape, lf), (y_shape, rf), (x_shape, lc)))
+    left, left_shape = (*lb, *lf, *lc), (*batch, math.prod(m), math.prod(k))
+    right, right_shape, shape = (*rb, *rc, *rf), (*batch, math.prod(k), math.prod(n)), (*batch, *m, *n)
+
+    def product(x: Any, y: Any) -> Any:
+        x, y = x.transpose(left).reshape(left_shape), y.transpose(right).reshape(right_shape)
+        return _matmul(x, y).reshape(shape)
+    return product
+
+
 class DotGeneral(Bilinear):
     """Axes of the result: batch axes, free axes of lhs, free axes of rhs.
 
@@ -228,45 +249,24 @@ class DotGeneral(Bilinear):
     def numpy(self, x: np.ndarray, y: np.ndarray, *, dims: Dims, precision: Any = None, dtype: Any = None
               ) -> Outputs:
         if precision is None and x.dtype == y.dtype == (dtype or x.dtype) and x.dtype.char in "fd":
-            if dims == MATRICES and x.ndim == 2 and y.ndim < 3:
-                return [np.matmul(x, y)]
-            if dims == _OUTER:
-                return [np.multiply.outer(x, y)]
+            direct = _direct(dims, x.ndim, y.ndim)
+            if direct is not None:
+                return [direct(x, y)]
         out = result_dtype(x.dtype, y.dtype) if dtype is None else dtype
-        (lc, rc), (lb, rb) = dims
-        lf, rf = free_axes(x.ndim, lc, lb), free_axes(y.ndim, rc, rb)
-        batch, m, n = ([a.shape[i] for i in axes] for a, axes in ((x, lb), (x, lf), (y, rf)))
-        k = math.prod([x.shape[i] for i in lc])
         held = held_dtype(x.dtype, y.dtype, out)
         x, y = convert(x, held), convert(y, held)
         if precision is not None:
             x, y = (a if bits is None else
                     reduce_precision.numpy(a, exponent_bits=bits[0], mantissa_bits=bits[1])[0]
                     for a, bits in zip((x, y), rounding(resolved(precision), held)))
-        # As stacks of matrices: [*batch, m, k] @ [*batch, k, n].
-        left = x.transpose(*lb, *lf, *lc).reshape(*batch, math.prod(m), k)
-        right = y.transpose(*rb, *rc, *rf).reshape(*batch, k, math.prod(n))
-        return [convert(_matmul(left, right).reshape((*batch, *m, *n)), out)]
+        return [convert(_stacks(x.shape, y.shape, dims)(x, y), out)]
 
     def alone(self, types: Sequence[ArrayType], params: dict[str, Any]) -> Callable[..., Any] | None:
         (x, y), dims, out = types, params["dims"], params.get("dtype") or types[0].dtype
         if params.get("precision") is not None or not x.dtype == y.dtype == out or x.dtype.char not in "fd" or (
                 type(self).numpy is not DotGeneral.numpy):
             return None
-        if dims == MATRICES and x.ndim == 2 and y.ndim < 3:
-            return np.matmul
-        if dims == _OUTER:
-            return np.multiply.outer
-        (lc, rc), (lb, rb) = dims
-        lf, rf = free_axes(x.ndim, lc, lb), free_axes(y.ndim, rc, rb)
-        batch, m, n, k = ([t.shape[i] for i in axes] for t, axes in ((x, lb), (x, lf), (y, rf), (x, lc)))
-        left, left_shape = (*lb, *lf, *lc), (*batch, math.prod(m), math.prod(k))
-        right, right_shape, shape = (*rb, *rc, *rf), (*batch, math.prod(k), math.prod(n)), (*batch, *m, *n)
-
-        def product(x: Any, y: Any) -> Any:
-            x, y = x.transpose(left).reshape(left_shape), y.transpose(right).reshape(right_shape)
-            return _matmul(x, y).reshape(shape)
-        return product
+        return _direct(dims, x.ndim, y.ndim) or _stacks(x.shape, y.shape, dims)
 
     def dependence(self, which: int, types: Sequence[ArrayType], values: Sequence[Any], params: dict[str, Any]) -> Any:
         (lc, rc), (lb, rb) = dims = params["dims"]

@@ -9,7 +9,7 @@ operation, by each primitive's `dependence`. They hold whatever the numbers are:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -90,7 +90,7 @@ def everything(pattern: Pattern, size: int) -> Pattern:
 def _check(count: int) -> None:
     if count > _MOST:
         raise errors.value_error(
-            f"{count:,} elements of the Jacobian may not be zero, at most {_MOST:,} are required", op="sparse_jacobian",
+            f"{count:,} elements of the Jacobian may not be zero, at most {_MOST:,} are required", op="",
             fix="use jacfwd or jacrev, or products with it (jvp, vjp), where it is not sparse")
 
 
@@ -127,9 +127,8 @@ def _values(known: dict[Any, Any], atoms: Sequence[Atom]) -> list[Any]:
 
 
 def _through(eqn: Equation, patterns: Sequence[Pattern], values: Sequence[Any]) -> Sequence[Pattern]:
-    through: Callable[..., Sequence[Pattern]] | None = getattr(eqn.primitive, "through", None)
-    if through is not None:
-        return through(follow, patterns, values, **eqn.params)
+    if eqn.primitive.through is not None:
+        return eqn.primitive.through(follow, patterns, values, **eqn.params)  # type: ignore[no-any-return]
     types = [type_of(a.value) if isinstance(a, Literal) else a.type for a in eqn.inputs]
     made = []
     for v in eqn.outputs:

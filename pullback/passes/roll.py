@@ -326,10 +326,8 @@ class Loop:
         end = self.stretch.start + self.stretch.period * self.stretch.repeats
         wanted: dict[tuple[int, int], set[int]] = {}
         direct = {a for a in program.outputs if isinstance(a, Var)}
-        used = dict.fromkeys(a for a in program.outputs if isinstance(a, Var))  # a set has no order
-        for eqn in self.all[end:]:
-            used.update(dict.fromkeys(a for a in eqn.inputs if isinstance(a, Var)))
-        for v in used:
+        read = [*program.outputs, *[a for eqn in self.all[end:] for a in eqn.inputs]]
+        for v in dict.fromkeys([a for a in read if isinstance(a, Var)]):  # in order, so that the text is the same
             if v in self.made:
                 k, j, i = self.made[v]
                 wanted.setdefault((j, i), set()).add(k)
